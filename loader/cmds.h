@@ -4,3 +4,11 @@
  * defines `const struct fx_command fx_cmd_x`.
  */
 FX_COMMAND(explain)
+FX_COMMAND(doctor)
+FX_COMMAND(attach)
+FX_COMMAND(detach)
+FX_COMMAND(list)
+FX_COMMAND(show)
+FX_COMMAND(stat)
+FX_COMMAND(events)
+FX_COMMAND(bypass)
