@@ -81,7 +81,12 @@ $(out)/include/vmlinux.h: /usr/lib/modules/$(stable)/build/vmlinux
 	@bpftool btf dump file $< format c >$@.new
 	@mv $@.new $@
 
-selftests:
+# Modules that play drivers in the tests.
+testmod-%: FORCE
+	@scripts/link-tree selftests/modules $(out)/kmod-test-$*
+	+@$(MAKE) -s -C /usr/lib/modules/$*/build M=$(out)/kmod-test-$* W=1 KCFLAGS=-Werror modules
+
+selftests: $(kernels:%=testmod-%)
 	+@$(MAKE) -s -C selftests OUT=$(out) LINUX=/usr/src/linux-source-6.12
 
 check:
