@@ -3,4 +3,5 @@
  * The subcommands in the order of --help. FX_COMMAND(x) is cmd_x.c, which
  * defines `const struct fx_command fx_cmd_x`.
  */
+FX_COMMAND(compile)
 FX_COMMAND(explain)
