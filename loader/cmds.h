@@ -5,3 +5,11 @@
  */
 FX_COMMAND(compile)
 FX_COMMAND(explain)
+FX_COMMAND(doctor)
+FX_COMMAND(attach)
+FX_COMMAND(detach)
+FX_COMMAND(list)
+FX_COMMAND(show)
+FX_COMMAND(stat)
+FX_COMMAND(events)
+FX_COMMAND(bypass)
