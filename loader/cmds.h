@@ -3,6 +3,7 @@
  * The subcommands in the order of --help. FX_COMMAND(x) is cmd_x.c, which
  * defines `const struct fx_command fx_cmd_x`.
  */
+FX_COMMAND(compile)
 FX_COMMAND(explain)
 FX_COMMAND(doctor)
 FX_COMMAND(attach)
