@@ -270,12 +270,14 @@ static enum fx_rc refused(struct fx_session *s, int err)
 
 static enum fx_rc load_policy(struct fx_session *s)
 {
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "policy");
 	const struct fx_bundle *b = s->bundle;
 	enum fx_rc rc;
 	int err;
 
 	fx_bpflog_start(s->opt.verbose);
-	s->obj = bpf_object__open_mem(b->object, b->object_size, NULL);
+	/* what was checked, not what lies in the file by now */
+	s->obj = bpf_object__open_mem(b->object, b->object_size, &opts);
 	if (!s->obj)
 		return refused(s, -errno);
 	s->map = bpf_object__find_map_by_name(s->obj, b->ops_map);
@@ -285,7 +287,7 @@ static enum fx_rc load_policy(struct fx_session *s)
 		return FX_RC_INPUT;
 	}
 	if (!(bpf_map__map_flags(s->map) & BPF_F_LINK)) {
-		fx_err("%s: '%s' stands in .struct_ops, and only what stands in .struct_ops.link can be detached safely; declare it with FABRIC_EXT_POLICY()",
+		fx_err("%s: '%s' stands in .struct_ops, and only what stands in .struct_ops.link can be detached safely; declare it with FX_POLICY()",
 		       b->dir, b->ops_map);
 		return FX_RC_INPUT;
 	}
