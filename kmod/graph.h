@@ -18,7 +18,7 @@ struct netlink_ext_ack;
  * struct fx_place - a place of a loaded graph
  * @desc: as uploaded, validated, never changes
  * @node: memory node that the place is bound to, or FX_NODE_NONE; read with
- *	READ_ONCE(), written under fx_bind_lock
+ *	READ_ONCE(), written by place.c under its lock
  * @res_start: physical address of the region that the place matches, bytes
  * @res_size: its size in bytes; 0 while it is not known
  * @used: bytes of buffers that the engine allocated here
@@ -68,12 +68,14 @@ struct fx_op_counts {
 	u64 invalid[FX_OPS];
 };
 
+#define FX_EXIT_MSG_LEN		128
+#define FX_EXIT_DUMP_LEN	1024
+
 /**
  * struct fx_graph - a loaded graph
  * @ref: held by the registry, by open files, tags, policies and dumps
  * @rcu: freeing waits for RCU, hooks look graphs up under it
  * @policy: the attached policy; RCU
- * @exit_kind: 0 while the policy runs; set once by fx_eject() (cmpxchg)
  * @counts: per-CPU counters
  * @ring: events
  * @owner: serialises attach, detach and the exit op of this graph's policy
@@ -83,7 +85,6 @@ struct fx_op_counts {
  */
 struct fx_graph {
 	struct fx_policy __rcu *policy;
-	int exit_kind;
 	struct fx_op_counts __percpu *counts;
 	struct fx_ring *ring;
 
@@ -102,11 +103,13 @@ struct fx_graph {
 
 	/* of the policy that ended last; under @owner */
 	int last_exit;
-	char exit_msg[128];
-	char exit_dump[1024];
+	u32 dump_len;
+	char exit_msg[FX_EXIT_MSG_LEN];
+	char exit_dump[FX_EXIT_DUMP_LEN];
 };
 
 /* ---- lifetime ---- */
+bool fx_name_ok(const char *name);
 struct fx_graph *fx_graph_new(const struct fx_image_hdr *hdr,
 			      struct netlink_ext_ack *extack);
 int fx_graph_load(struct fx_graph *g, enum fx_section sect, u32 first,
@@ -118,6 +121,10 @@ struct fx_graph *fx_graph_next(struct fx_graph *prev);
 void fx_graph_put(struct fx_graph *g);
 u64 fx_graph_kmem(const struct fx_graph *g);
 void fx_graph_exit(void);
+
+/* Loaded graphs under RCU, newest last; for hooks and notifiers. */
+extern struct list_head fx_graphs;
+#define fx_for_each_graph_rcu(g) list_for_each_entry_rcu(g, &fx_graphs, link)
 
 static inline struct fx_graph *fx_graph_get(struct fx_graph *g)
 {
@@ -158,7 +165,7 @@ static inline struct fx_class *fx_class_of(const struct fx_graph *g,
 	return &g->classes[e->desc.cls];
 }
 
-/* ---- occupancy ---- */
+/* ---- occupancy and binding: place.c ---- */
 bool fx_place_charge(struct fx_place *p, u64 bytes);
 void fx_place_uncharge(struct fx_place *p, u64 bytes);
 

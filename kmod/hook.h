@@ -7,14 +7,13 @@
 #ifndef FX_HOOK_H
 #define FX_HOOK_H
 
+#include <linux/fabric_ext.h>
 #include <linux/ftrace.h>
 #include <linux/types.h>
 
 /**
  * struct fx_hook - one hooked function
- * @symbol: its name, "module:name" for a function of a module
- * @anchor: an exported symbol of that module, held while the hook is in so
- *	that the module cannot go; NULL for built-in functions
+ * @symbol: its name; unique, and built into the kernel on all that we support
  * @ops: FX_OP_BIT() of the operations that it serves
  * @fops: func is the thunk
  * @addr: where it was found; 0: not there (yet)
@@ -23,7 +22,6 @@
  */
 struct fx_hook {
 	const char *symbol;
-	const char *anchor;
 	u64 ops;
 	struct ftrace_ops fops;
 	unsigned long addr;
@@ -31,11 +29,14 @@ struct fx_hook {
 	bool active;
 };
 
-int fx_hooks_want(u64 ops);
-void fx_hooks_idle(void);
-void fx_hooks_exit(void);
+void fx_hooks_get(u64 ops);
+void fx_hooks_put(u64 ops);
 u64 fx_hooks_missing(u64 ops);
+void fx_hooks_exit(void);
 
+unsigned long fx_refuse(unsigned long rc);
+
+/* each ends with an entry without a symbol */
 extern struct fx_hook fx_hooks_dmabuf[];
 extern struct fx_hook fx_hooks_cxl[];
 extern struct fx_hook fx_hooks_p2p[];

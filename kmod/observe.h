@@ -16,6 +16,7 @@ void fx_ring_totals(struct fx_ring *ring, u64 *emitted, u64 *lost);
 
 /* genl.c: sends what a graph's ring has to the multicast group */
 int fx_observe_init(void (*deliver)(struct fx_graph *g));
+void fx_observe_flush(void);
 void fx_observe_exit(void);
 
 #endif

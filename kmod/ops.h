@@ -10,22 +10,23 @@
 #define FX_OPS_H
 
 #include <linux/types.h>
+#include <linux/workqueue.h>
 #include "graph.h"
 
-struct bpf_link;
 struct device;
 struct dma_buf;
 
 /**
  * struct fx_call - first member of every op's arguments
- * @graph: the graph whose policy is asked; opaque to policies
+ * @policy: the policy that is asked; opaque to it
  * @op: enum fx_op
  * @edge: edge instance of the object, or FX_EDGE_NONE
  *
- * A kfunc takes a pointer to it and finds the graph from there.
+ * A kfunc takes a pointer to it and finds policy and graph from there. Who
+ * asks sets @edge, fx_ask_*() the rest.
  */
 struct fx_call {
-	struct fx_graph *graph;
+	struct fx_policy *policy;
 	u32 op;
 	u32 edge;
 };
@@ -213,36 +214,64 @@ struct fabric_ext_ops {
  * @ops: the map's value with trampolines in place; lives until RCU and
  *	RCU-tasks grace periods after unreg
  * @graph: counted
- * @wants: FX_OP_BIT() of what must be hooked for it
+ * @wants: FX_OP_BIT() of what @ops answers for
+ * @exit_kind: 0 while it runs; set once by fx_eject() (cmpxchg)
  * @timeout: in jiffies
- * @invalid: invalid verdicts so far
  * @audit: record verdicts without enforcing them
- * @ended: exit was called; under graph->owner
- * @rcu: freeing
+ * @invalid: invalid verdicts so far
+ * @ended: dump and exit were called; under graph->owner
+ * @hooked: hooks are held for @wants; under graph->owner
+ * @exit_msg: written by who set @exit_kind, read after @work began
+ * @work: ends the policy after an eject
  */
 struct fx_policy {
 	struct fabric_ext_ops *ops;
 	struct fx_graph *graph;
 	u64 wants;
+	int exit_kind;
 	unsigned long timeout;
-	atomic_t invalid;
 	bool audit;
+	atomic_t invalid;
 	bool ended;
-	struct rcu_head rcu;
+	bool hooked;
+	char exit_msg[FX_EXIT_MSG_LEN];
+	struct work_struct work;
 };
 
-int fx_ops_register(void);
-void fx_ops_exit(void);
+/* what the control plane tells about a graph's policy */
+struct fx_policy_info {
+	char name[FX_NAME_LEN];		/* empty: none attached */
+	u32 flags;			/* FX_GRAPH_F_* */
+	u32 exit_kind;			/* enum fx_exit_kind, of the last one */
+	u64 missing;			/* FX_OP_BIT() wanted and not hooked */
+	char exit_msg[FX_EXIT_MSG_LEN];
+	char exit_dump[FX_EXIT_DUMP_LEN];
+};
 
+/* struct_ops.c: registration with the BPF subsystem */
+int fx_struct_ops_register(void);
+
+/* kfuncs.c */
+int fx_kfuncs_register(void);
+
+/* policy.c: life of a policy */
+int fx_policy_init(void);
+void fx_policy_exit(void);
+int fx_policy_check(const struct fabric_ext_ops *ops);
+int fx_policy_attach(struct fabric_ext_ops *ops);
+int fx_policy_replace(struct fabric_ext_ops *ops, struct fabric_ext_ops *old);
+void fx_policy_detach(struct fabric_ext_ops *ops);
+void fx_policy_info(struct fx_graph *g, struct fx_policy_info *info);
+int fx_bypass(const char *name);
+void fx_eject(struct fx_policy *p, enum fx_exit_kind kind,
+	      const char *fmt, ...) __printf(3, 4);
+
+/* ask.c: one question each; the caller holds nothing, they take RCU */
 int fx_ask_admit(struct fx_graph *g, struct fabric_ext_admit_args *args);
 int fx_ask_p2p(struct fx_graph *g, struct fabric_ext_p2p_args *args);
 int fx_ask_tier(struct fx_graph *g, struct fabric_ext_tier_args *args);
 int fx_ask_route(struct fx_graph *g, struct fabric_ext_route_args *args,
 		 u32 *reason);
 void fx_tell_complete(struct fx_graph *g, struct fabric_ext_complete_args *args);
-
-void fx_eject(struct fx_graph *g, enum fx_exit_kind kind, const char *fmt, ...)
-	__printf(3, 4);
-int fx_bypass(const char *name);
 
 #endif

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The function-redirect mechanism.
+ *
+ * A hook is an ftrace callback (IPMODIFY, without SAVE_REGS) at the entry of
+ * a kernel function. It decides there and lets the function run, or sends the
+ * caller to fx_refuse(), which returns the error as if the function had. That
+ * differs from a replacement that calls the original in three ways that
+ * matter: one pass through ftrace and not two, nothing is ever called by
+ * address that the kernel may have sealed against indirect calls (IBT), and
+ * no frame of this module is on the stack while the original sleeps, so that
+ * unloading waits for RCU-tasks and for nothing else.
+ *
+ * A hook is in while somebody holds one of its operations, and for a second
+ * after, because patching out waits for RCU-tasks.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/cleanup.h>
+#include <linux/kprobes.h>
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
+#include "hook.h"
+
+#define FX_HOOK_IDLE_MS	1000
+
+static struct fx_hook * const fx_hook_tables[] = {
+	fx_hooks_dmabuf,
+	fx_hooks_cxl,
+	fx_hooks_p2p,
+};
+
+static DEFINE_MUTEX(fx_hook_lock);		/* patching, ->active, ->error */
+static atomic_t fx_hook_users[FX_OPS];		/* by operation */
+
+/* Is any operation of this hook held? */
+static bool fx_hook_held(const struct fx_hook *h)
+{
+	u32 op;
+
+	for (op = 0; op < FX_OPS; op++)
+		if (h->ops & FX_OP_BIT(op) && atomic_read(&fx_hook_users[op]) > 0)
+			return true;
+	return false;
+}
+
+/*
+ * kallsyms_lookup_name() is not exported; a kprobe resolves its symbol, and
+ * one that never runs costs nothing. Its address is behind an ENDBR, which
+ * ftrace knows about.
+ */
+static unsigned long fx_hook_resolve(const char *symbol)
+{
+	struct kprobe kp = { .symbol_name = symbol, .flags = KPROBE_FLAG_DISABLED };
+	unsigned long addr;
+
+	if (register_kprobe(&kp))
+		return 0;
+	addr = (unsigned long)kp.addr;
+	unregister_kprobe(&kp);
+	return addr;
+}
+
+static void fx_hook_in(struct fx_hook *h)
+{
+	int err;
+
+	lockdep_assert_held(&fx_hook_lock);
+	if (h->active)
+		return;
+	if (!h->addr)
+		h->addr = fx_hook_resolve(h->symbol);
+	if (!h->addr) {
+		h->error = -ENOENT;
+		return;
+	}
+	h->fops.flags = FTRACE_OPS_FL_IPMODIFY;
+	err = ftrace_set_filter_ip(&h->fops, h->addr, 0, 0);
+	if (!err) {
+		err = register_ftrace_function(&h->fops);
+		if (err)
+			ftrace_set_filter_ip(&h->fops, h->addr, 1, 0);
+	}
+	if (err && err != h->error)
+		pr_warn("hook %s: %pe%s\n", h->symbol, ERR_PTR(err),
+			err == -EBUSY ? ", another module or a live patch has it" : "");
+	h->error = err;
+	h->active = !err;
+}
+
+static void fx_hook_out(struct fx_hook *h)
+{
+	int err;
+
+	lockdep_assert_held(&fx_hook_lock);
+	if (!h->active)
+		return;
+	/* waits until no task is in the callback or in fx_refuse() */
+	err = unregister_ftrace_function(&h->fops);
+	if (WARN_ON_ONCE(err))
+		return;
+	ftrace_set_filter_ip(&h->fops, h->addr, 1, 0);
+	h->active = false;
+}
+
+/* All hooks, with an argument for what is done to each. */
+static void fx_each_hook(void (*fn)(struct fx_hook *h, u64 *ops), u64 *ops)
+{
+	struct fx_hook *h;
+	size_t i;
+
+	guard(mutex)(&fx_hook_lock);
+	for (i = 0; i < ARRAY_SIZE(fx_hook_tables); i++)
+		for (h = fx_hook_tables[i]; h->symbol; h++)
+			fn(h, ops);
+}
+
+static void fx_hook_want(struct fx_hook *h, u64 *ops)
+{
+	if (h->ops & *ops)
+		fx_hook_in(h);
+}
+
+static void fx_hook_drop_idle(struct fx_hook *h, u64 *ops)
+{
+	if (!fx_hook_held(h))
+		fx_hook_out(h);
+}
+
+/* The operations of a hook that should be in and is not. */
+static void fx_hook_add_missing(struct fx_hook *h, u64 *ops)
+{
+	if (!h->active && fx_hook_held(h))
+		*ops |= h->ops;
+}
+
+static void fx_hooks_idle(struct work_struct *work)
+{
+	fx_each_hook(fx_hook_drop_idle, NULL);
+}
+
+static DECLARE_DELAYED_WORK(fx_hooks_idle_work, fx_hooks_idle);
+
+/**
+ * fx_hooks_get() - have operations hooked
+ * @ops: FX_OP_BIT() of each
+ *
+ * A function that this kernel does not have, or that somebody else redirects,
+ * is reported and left out: fx_hooks_missing() tells.
+ *
+ * Context: may sleep (text patching).
+ */
+void fx_hooks_get(u64 ops)
+{
+	u32 op;
+
+	for (op = 0; op < FX_OPS; op++)
+		if (ops & FX_OP_BIT(op))
+			atomic_inc(&fx_hook_users[op]);
+	fx_each_hook(fx_hook_want, &ops);
+}
+
+/**
+ * fx_hooks_put() - the opposite of fx_hooks_get()
+ * @ops: as there
+ *
+ * Context: any; patching out is left to a work item.
+ */
+void fx_hooks_put(u64 ops)
+{
+	u32 op;
+
+	for (op = 0; op < FX_OPS; op++)
+		if (ops & FX_OP_BIT(op))
+			atomic_dec(&fx_hook_users[op]);
+	mod_delayed_work(system_unbound_wq, &fx_hooks_idle_work,
+			 msecs_to_jiffies(FX_HOOK_IDLE_MS));
+}
+
+/**
+ * fx_hooks_missing() - which operations are held and not hooked everywhere
+ * @ops: FX_OP_BIT() of those that matter
+ *
+ * Return: a subset of @ops.
+ */
+u64 fx_hooks_missing(u64 ops)
+{
+	u64 missing = 0;
+
+	fx_each_hook(fx_hook_add_missing, &missing);
+	return missing & ops;
+}
+
+/**
+ * fx_hooks_exit() - take all hooks out
+ *
+ * Context: module exit; nothing holds an operation any more. When it returns,
+ * no task runs code of this module because of a hook.
+ */
+void fx_hooks_exit(void)
+{
+	cancel_delayed_work_sync(&fx_hooks_idle_work);
+	fx_each_hook(fx_hook_drop_idle, NULL);
+	/* a task may have been preempted in fx_refuse() */
+	synchronize_rcu_tasks();
+}
+
+/**
+ * fx_refuse() - what a refused caller gets instead of the function
+ * @rc: the return value
+ *
+ * Return: @rc.
+ */
+noinline notrace unsigned long fx_refuse(unsigned long rc)
+{
+	return rc;
+}

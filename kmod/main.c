@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* fabric_ext: the order in which its parts come and go, nothing else. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/init.h>
+#include <linux/module.h>
+#include "compat.h"
+#include "graph.h"
+#include "hook.h"
+#include "inject.h"
+#include "memory.h"
+#include "observe.h"
+#include "ops.h"
+#include "tag.h"
+
+/* Each part is undone in reverse; a part without @exit leaves with the module. */
+static const struct {
+	const char *name;
+	int (*init)(void);
+	void (*exit)(void);
+} fx_parts[] = {
+	{ "fault injection", fx_inject_init, fx_inject_exit },
+	{ "policies", fx_policy_init, fx_policy_exit },
+	{ "graphs", NULL, fx_graph_exit },
+	{ "tags", fx_tag_init, fx_tag_exit },
+	{ "hooks", NULL, fx_hooks_exit },
+	{ "memory", fx_memory_init, fx_memory_exit },
+	{ "kfuncs", fx_kfuncs_register, NULL },
+	/* last: from here on policies come */
+	{ "struct_ops", fx_struct_ops_register, NULL },
+};
+
+static void fx_parts_exit(size_t n)
+{
+	while (n--)
+		if (fx_parts[n].exit)
+			fx_parts[n].exit();
+}
+
+static int __init fx_init(void)
+{
+	size_t i;
+	int err;
+
+	for (i = 0; i < ARRAY_SIZE(fx_parts); i++) {
+		err = fx_parts[i].init ? fx_parts[i].init() : 0;
+		if (err) {
+			pr_err("cannot start %s: %pe\n", fx_parts[i].name, ERR_PTR(err));
+			fx_parts_exit(i);
+			return err;
+		}
+	}
+	return 0;
+}
+module_init(fx_init);
+
+static void __exit fx_exit(void)
+{
+	fx_parts_exit(ARRAY_SIZE(fx_parts));
+}
+module_exit(fx_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("one policy over a semantic movement graph");
+FX_IMPORT_NS(DMA_BUF);

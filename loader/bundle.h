@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A bundle is a directory that `fabricctl compile` writes and `attach` reads:
+ *
+ *	manifest.json		format version, names, SHA-256 of each file
+ *	edges.bin		struct fx_image_hdr and the five tables
+ *	obligations.json	what was proved, is checked at run time, assumed
+ *	kernel/policy.bpf.o	the policy for the kernel
+ *
+ * fx_bundle_open() trusts none of it: sizes, digests, ranges and indices are
+ * checked before anything is handed out.
+ */
+#ifndef FX_BUNDLE_H
+#define FX_BUNDLE_H
+
+#include "cmd.h"
+#include "graph/image.h"
+#include "types.h"
+
+#define FX_BUNDLE_FORMAT	1
+
+struct json_object;
+
+struct fx_bundle {
+	char *dir;
+	struct fx_image image;		/* .hdr->name, .hdr->digest, tables */
+	char *object;			/* path of kernel/policy.bpf.o */
+	char *ops_map;			/* its map of type fabric_ext_ops */
+	u64 ops;			/* bit per op of fx_policy_ops */
+	struct json_object *manifest;
+	struct json_object *obligations;
+};
+
+/**
+ * fx_bundle_open() - read and check a bundle
+ * @dir: the directory
+ * @out: filled; close with fx_bundle_close()
+ *
+ * Return: FX_RC_OK; FX_RC_INPUT when it is no sound bundle, FX_RC_SYSTEM when
+ * it cannot be read; both after one sentence through fx_err().
+ */
+enum fx_rc fx_bundle_open(const char *dir, struct fx_bundle *out);
+void fx_bundle_close(struct fx_bundle *b);
+
+/* What fx_bundle_write() puts together. */
+struct fx_bundle_parts {
+	const void *image;		/* header and tables */
+	size_t image_size;
+	const char *object;		/* file to copy to kernel/policy.bpf.o */
+	struct json_object *manifest;	/* borrowed; files are added */
+	struct json_object *obligations;
+};
+
+/**
+ * fx_bundle_write() - write a bundle, whole or not at all
+ * @dir: where; an existing bundle is replaced, anything else is refused
+ * @parts: what
+ */
+enum fx_rc fx_bundle_write(const char *dir, const struct fx_bundle_parts *parts);
+
+#endif /* FX_BUNDLE_H */

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "diag.h"
+#include "json.h"
+#include "report.h"
+#include "util.h"
+
+/* Printed of one file; the rest is counted. */
+#define MAX_PRINTED	100
+
+/* ---- the run's report ------------------------------------------------- */
+
+static struct json_object *errors, *diagnostics;
+static bool have_result;
+
+static char *vformat(const char *fmt, va_list ap)
+{
+	char *s = NULL;
+
+	if (vasprintf(&s, fmt, ap) < 0) {
+		fputs("fabricctl: out of memory\n", stderr);
+		exit(FX_RC_SYSTEM);
+	}
+	return s;
+}
+
+void fx_err(const char *fmt, ...)
+{
+	va_list ap;
+	char *s;
+
+	va_start(ap, fmt);
+	s = vformat(fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "fabricctl: %s\n", s);
+	if (!errors)
+		errors = fx_json_array();
+	fx_json_add_str(errors, s);
+	free(s);
+}
+
+void fx_info(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (fx_json_mode)
+		return;
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+void fx_report_result(void)
+{
+	have_result = true;
+}
+
+void fx_report_diagnostic(struct json_object *o)
+{
+	if (!diagnostics)
+		diagnostics = fx_json_array();
+	fx_json_add(diagnostics, o);
+}
+
+enum fx_rc fx_report_end(enum fx_rc rc)
+{
+	struct json_object *o;
+
+	if (fx_json_mode && !have_result && rc != FX_RC_OK) {
+		o = fx_json_object();
+		fx_json_put(o, "errors", errors ? errors : fx_json_array());
+		fx_json_put(o, "diagnostics",
+			    diagnostics ? diagnostics : fx_json_array());
+		fx_json_print(o);
+	} else {
+		json_object_put(errors);
+		json_object_put(diagnostics);
+	}
+	errors = NULL;
+	diagnostics = NULL;
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "fabricctl: standard output cannot be written\n");
+		return FX_RC_SYSTEM;
+	}
+	return rc;
+}
+
+/* ---- diagnostics about one file --------------------------------------- */
+
+struct note {
+	struct fx_pos pos;
+	char *text;
+};
+
+struct fx_diag {
+	u32 seq;
+	u32 code;
+	struct fx_pos pos;
+	char *text;
+	char *help;
+	struct note *note;
+	u32 n_note, cap_note;
+};
+
+struct fx_diags {
+	char *path;
+	const char *text;
+	size_t len;
+	struct fx_diag *diag;
+	u32 n, cap;
+};
+
+struct fx_diags *fx_diags_new(const char *path, const char *text, size_t len)
+{
+	struct fx_diags *d = fx_calloc(1, sizeof(*d));
+
+	d->path = fx_strdup(path);
+	d->text = text;
+	d->len = text ? len : 0;
+	return d;
+}
+
+static void diags_clear(struct fx_diags *d)
+{
+	for (u32 i = 0; i < d->n; i++) {
+		struct fx_diag *g = &d->diag[i];
+
+		for (u32 j = 0; j < g->n_note; j++)
+			free(g->note[j].text);
+		free(g->note);
+		free(g->text);
+		free(g->help);
+	}
+	d->n = 0;
+}
+
+void fx_diags_free(struct fx_diags *d)
+{
+	if (!d)
+		return;
+	diags_clear(d);
+	free(d->diag);
+	free(d->path);
+	free(d);
+}
+
+struct fx_diag *fx_diag(struct fx_diags *d, u32 code, struct fx_pos pos,
+			const char *fmt, ...)
+{
+	struct fx_diag *g;
+	va_list ap;
+
+	fx_grow(d->diag, d->n, d->cap);
+	g = &d->diag[d->n];
+	memset(g, 0, sizeof(*g));
+	g->seq = d->n++;
+	g->code = code;
+	g->pos = pos;
+	va_start(ap, fmt);
+	g->text = vformat(fmt, ap);
+	va_end(ap);
+	return g;
+}
+
+void fx_diag_note(struct fx_diag *g, struct fx_pos pos, const char *fmt, ...)
+{
+	struct note *n;
+	va_list ap;
+
+	fx_grow(g->note, g->n_note, g->cap_note);
+	n = &g->note[g->n_note++];
+	n->pos = pos;
+	va_start(ap, fmt);
+	n->text = vformat(fmt, ap);
+	va_end(ap);
+}
+
+void fx_diag_help(struct fx_diag *g, const char *fmt, ...)
+{
+	va_list ap;
+
+	free(g->help);
+	va_start(ap, fmt);
+	g->help = vformat(fmt, ap);
+	va_end(ap);
+}
+
+u32 fx_diags_count(const struct fx_diags *d)
+{
+	return d->n;
+}
+
+/* The file's order; what was found first comes first within a place. */
+static int by_place(const void *a, const void *b)
+{
+	const struct fx_diag *x = a, *y = b;
+
+	if (x->pos.line != y->pos.line)
+		return x->pos.line < y->pos.line ? -1 : 1;
+	if (x->pos.col != y->pos.col)
+		return x->pos.col < y->pos.col ? -1 : 1;
+	return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+/* One source line without its end; false when there is none such. */
+static bool source_line(const struct fx_diags *d, u32 line, const char **start,
+			u32 *len)
+{
+	const char *p = d->text, *end = d->text + d->len, *nl;
+
+	if (!p || !line)
+		return false;
+	for (; line > 1; line--) {
+		p = memchr(p, '\n', end - p);
+		if (!p)
+			return false;
+		p++;
+	}
+	nl = memchr(p, '\n', end - p);
+	*start = p;
+	*len = (nl ? nl : end) - p;
+	if (*len && p[*len - 1] == '\r')
+		(*len)--;
+	return true;
+}
+
+static void place(const struct fx_diags *d, struct fx_pos pos, FILE *out)
+{
+	if (pos.line)
+		fprintf(out, "%s:%u:%u: ", d->path, pos.line, pos.col);
+	else
+		fprintf(out, "%s: ", d->path);
+}
+
+/* Nothing of the file reaches a terminal as a control character. */
+static void put_plain(const char *s, u32 len, FILE *out)
+{
+	for (u32 i = 0; i < len; i++)
+		fputc(s[i] == '\t' || (unsigned char)s[i] >= 0x20 ?
+		      (s[i] == 0x7f ? '?' : s[i]) : '?', out);
+}
+
+static bool utf8_tail(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* The line and a caret below the column, which counts characters. */
+static void excerpt(const struct fx_diags *d, struct fx_pos pos, FILE *out)
+{
+	u32 width = 160, len, first = 0, at = 0, col;
+	const char *line;
+
+	if (!source_line(d, pos.line, &line, &len))
+		return;
+	for (col = 1; at < len && col < pos.col; col++)
+		for (at++; at < len && utf8_tail(line[at]);)
+			at++;
+	/* a window of a long line, as of machine-made JSON */
+	if (at > width / 2 && len > width)
+		first = at - width / 2;
+	while (first < len && first && utf8_tail(line[first]))
+		first++;
+	if (len - first > width) {
+		len = first + width;
+		while (len > first && utf8_tail(line[len]))
+			len--;
+	}
+	fprintf(out, "%5u | ", pos.line);
+	put_plain(line + first, len - first, out);
+	fprintf(out, "\n      | ");
+	for (u32 i = first; i < at; i++)
+		if (!utf8_tail(line[i]))
+			fputc(line[i] == '\t' ? '\t' : ' ', out);
+	fprintf(out, "^\n");
+}
+
+static void print_text(const struct fx_diags *d, const struct fx_diag *g)
+{
+	place(d, g->pos, stderr);
+	fprintf(stderr, "error[FX%04u]: ", g->code);
+	put_plain(g->text, strlen(g->text), stderr);
+	fputc('\n', stderr);
+	excerpt(d, g->pos, stderr);
+	for (u32 i = 0; i < g->n_note; i++) {
+		place(d, g->note[i].pos, stderr);
+		fprintf(stderr, "note: ");
+		put_plain(g->note[i].text, strlen(g->note[i].text), stderr);
+		fputc('\n', stderr);
+		excerpt(d, g->note[i].pos, stderr);
+	}
+	if (g->help) {
+		fprintf(stderr, "      = help: ");
+		put_plain(g->help, strlen(g->help), stderr);
+		fputc('\n', stderr);
+	}
+}
+
+static void json_place(const struct fx_diags *d, struct json_object *o,
+		       struct fx_pos pos)
+{
+	fx_json_str(o, "file", d->path);
+	if (!pos.line)
+		return;
+	fx_json_u64(o, "line", pos.line);
+	fx_json_u64(o, "column", pos.col);
+}
+
+static void print_json(const struct fx_diags *d, const struct fx_diag *g)
+{
+	struct json_object *o = fx_json_object();
+	struct json_object *notes, *note;
+	const char *line;
+	char *s;
+	u32 len;
+
+	s = fx_asprintf("FX%04u", g->code);
+	fx_json_str(o, "code", s);
+	free(s);
+	fx_json_str(o, "severity", "error");
+	json_place(d, o, g->pos);
+	fx_json_str(o, "message", g->text);
+	if (source_line(d, g->pos.line, &line, &len)) {
+		s = fx_strndup(line, len);
+		fx_json_str(o, "source", s);
+		free(s);
+	}
+	notes = fx_json_array();
+	for (u32 i = 0; i < g->n_note; i++) {
+		note = fx_json_object();
+		json_place(d, note, g->note[i].pos);
+		fx_json_str(note, "message", g->note[i].text);
+		fx_json_add(notes, note);
+	}
+	fx_json_put(o, "notes", notes);
+	if (g->help)
+		fx_json_str(o, "help", g->help);
+	fx_report_diagnostic(o);
+}
+
+u32 fx_diags_print(struct fx_diags *d)
+{
+	u32 n = d->n;
+
+	qsort(d->diag, n, sizeof(*d->diag), by_place);
+	for (u32 i = 0; i < n; i++) {
+		if (fx_json_mode) {
+			print_json(d, &d->diag[i]);
+		} else if (i < MAX_PRINTED) {
+			print_text(d, &d->diag[i]);
+		} else {
+			fprintf(stderr, "%s: %u more errors not shown; -j lists all\n",
+				d->path, n - i);
+			break;
+		}
+	}
+	diags_clear(d);
+	return n;
+}
