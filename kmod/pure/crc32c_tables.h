@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Tables of crc32c.c, spelled as what they are: linear maps over GF(2).
+ *
+ * "Advance by n zero bytes" is linear in the register, so a table over one byte
+ * of it is given by the images of that byte's eight bits, and the compiler
+ * adds them up. Bit j of byte k advanced by n bytes is x^(8n + 31 - 8k - j)
+ * modulo the polynomial, reflected; the unit tests recompute every entry bit
+ * by bit.
+ */
+#ifndef FABRIC_EXT_CRC32C_TABLES_H
+#define FABRIC_EXT_CRC32C_TABLES_H
+
+#include "pure.h"
+
+/* One table over a byte: written in quarters of quarters, read flat. */
+union fx_crc_table {
+	u32 quarters[4][4][4][4];
+	u32 at[256];
+};
+
+/* clang-format off */
+#define FX_CRC_BIT(i, j, image)		((i) >> (j) & 1 ? (image) : 0u)
+#define FX_CRC_ENTRY(i, b0, b1, b2, b3, b4, b5, b6, b7)			\
+	(FX_CRC_BIT(i, 0, b0) ^ FX_CRC_BIT(i, 1, b1) ^			\
+	 FX_CRC_BIT(i, 2, b2) ^ FX_CRC_BIT(i, 3, b3) ^			\
+	 FX_CRC_BIT(i, 4, b4) ^ FX_CRC_BIT(i, 5, b5) ^			\
+	 FX_CRC_BIT(i, 6, b6) ^ FX_CRC_BIT(i, 7, b7))
+#define FX_CRC_4(i, ...)						\
+	{ FX_CRC_ENTRY((i), __VA_ARGS__), FX_CRC_ENTRY((i) + 1, __VA_ARGS__), \
+	  FX_CRC_ENTRY((i) + 2, __VA_ARGS__), FX_CRC_ENTRY((i) + 3, __VA_ARGS__) }
+#define FX_CRC_16(i, ...)						\
+	{ FX_CRC_4((i), __VA_ARGS__), FX_CRC_4((i) + 4, __VA_ARGS__),	\
+	  FX_CRC_4((i) + 8, __VA_ARGS__), FX_CRC_4((i) + 12, __VA_ARGS__) }
+#define FX_CRC_64(i, ...)						\
+	{ FX_CRC_16((i), __VA_ARGS__), FX_CRC_16((i) + 16, __VA_ARGS__), \
+	  FX_CRC_16((i) + 32, __VA_ARGS__), FX_CRC_16((i) + 48, __VA_ARGS__) }
+#define FX_CRC_TABLE(...)						\
+	{ .quarters = { FX_CRC_64(0, __VA_ARGS__), FX_CRC_64(64, __VA_ARGS__), \
+			FX_CRC_64(128, __VA_ARGS__), FX_CRC_64(192, __VA_ARGS__) } }
+
+/* [k]: a byte at the low end of the register, advanced by k + 1 bytes. */
+static const union fx_crc_table fx_crc_slice[8] = {
+	FX_CRC_TABLE(0xf26b8303, 0xe13b70f7, 0xc79a971f, 0x8ad958cf,
+		     0x105ec76f, 0x20bd8ede, 0x417b1dbc, 0x82f63b78),
+	FX_CRC_TABLE(0x13a29877, 0x274530ee, 0x4e8a61dc, 0x9d14c3b8,
+		     0x3fc5f181, 0x7f8be302, 0xff17c604, 0xfbc3faf9),
+	FX_CRC_TABLE(0xa541927e, 0x4f6f520d, 0x9edea41a, 0x38513ec5,
+		     0x70a27d8a, 0xe144fb14, 0xc76580d9, 0x8b277743),
+	FX_CRC_TABLE(0xdd45aab8, 0xbf672381, 0x7b2231f3, 0xf64463e6,
+		     0xe964b13d, 0xd725148b, 0xaba65fe7, 0x52a0c93f),
+	FX_CRC_TABLE(0x38116fac, 0x7022df58, 0xe045beb0, 0xc5670b91,
+		     0x8f2261d3, 0x1ba8b557, 0x37516aae, 0x6ea2d55c),
+	FX_CRC_TABLE(0xef306b19, 0xdb8ca0c3, 0xb2f53777, 0x6006181f,
+		     0xc00c303e, 0x85f4168d, 0x0e045beb, 0x1c08b7d6),
+	FX_CRC_TABLE(0x68032cc8, 0xd0065990, 0xa5e0c5d1, 0x4e2dfd53,
+		     0x9c5bfaa6, 0x3d5b83bd, 0x7ab7077a, 0xf56e0ef4),
+	FX_CRC_TABLE(0x493c7d27, 0x9278fa4e, 0x211d826d, 0x423b04da,
+		     0x847609b4, 0x0d006599, 0x1a00cb32, 0x34019664),
+};
+
+/* Bytes that each of the three interleaved streams runs over. */
+#define FX_CRC_STREAM	264
+
+/* [k]: byte k of the register, advanced by FX_CRC_STREAM bytes. */
+static const union fx_crc_table fx_crc_shift[4] = {
+	FX_CRC_TABLE(0x18b33a4e, 0x3166749c, 0x62cce938, 0xc599d270,
+		     0x8edfd211, 0x1853d2d3, 0x30a7a5a6, 0x614f4b4c),
+	FX_CRC_TABLE(0xc29e9698, 0x80d15bc1, 0x044ec173, 0x089d82e6,
+		     0x113b05cc, 0x22760b98, 0x44ec1730, 0x89d82e60),
+	FX_CRC_TABLE(0x165c2a31, 0x2cb85462, 0x5970a8c4, 0xb2e15188,
+		     0x602ed5e1, 0xc05dabc2, 0x85572175, 0x0f42341b),
+	FX_CRC_TABLE(0x1e846836, 0x3d08d06c, 0x7a11a0d8, 0xf42341b0,
+		     0xedaaf591, 0xdeb99dd3, 0xb89f4d57, 0x74d2ec5f),
+};
+/* clang-format on */
+
+#endif /* FABRIC_EXT_CRC32C_TABLES_H */
