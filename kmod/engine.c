@@ -11,6 +11,7 @@
  * its signals count.
  */
 #include <linux/hash.h>
+#include <linux/poll.h>
 #include <linux/slab.h>
 
 #include "engine.h"

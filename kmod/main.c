@@ -4,11 +4,14 @@
 
 #include <linux/init.h>
 #include <linux/module.h>
+#include "chrdev.h"
 #include "compat.h"
+#include "engine.h"
 #include "graph.h"
 #include "hook.h"
 #include "inject.h"
 #include "memory.h"
+#include "node.h"
 #include "observe.h"
 #include "ops.h"
 #include "tag.h"
@@ -25,9 +28,12 @@ static const struct {
 	{ "tags", fx_tag_init, fx_tag_exit },
 	{ "hooks", NULL, fx_hooks_exit },
 	{ "memory", fx_memory_init, fx_memory_exit },
+	{ "memory held", fx_node_init, fx_node_exit },
+	{ "engine", fx_engine_init, fx_engine_exit },
 	{ "kfuncs", fx_kfuncs_register, NULL },
-	/* last: from here on policies come */
+	/* from here on policies come, and movements */
 	{ "struct_ops", fx_struct_ops_register, NULL },
+	{ "/dev/fabric_ext", fx_chrdev_register, fx_chrdev_unregister },
 };
 
 static void fx_parts_exit(size_t n)
