@@ -53,6 +53,61 @@ char *fx_asprintf(const char *fmt, ...)
 	return check(s);
 }
 
+struct fx_arena_chunk {
+	struct fx_arena_chunk *next;
+	size_t used, size;
+	_Alignas(16) char data[];
+};
+
+void *fx_arena_alloc(struct fx_arena *a, size_t size)
+{
+	struct fx_arena_chunk *c = a->chunk;
+	size_t cap = 32 << 10;
+	void *p;
+
+	size = (size + 15) & ~(size_t)15;
+	if (!c || c->size - c->used < size) {
+		if (cap < size)
+			cap = size;
+		c = fx_alloc(sizeof(*c) + cap);
+		c->next = a->chunk;
+		c->used = 0;
+		c->size = cap;
+		a->chunk = c;
+	}
+	p = c->data + c->used;
+	c->used += size;
+	return memset(p, 0, size);
+}
+
+void *fx_arena_dup(struct fx_arena *a, const void *p, size_t size)
+{
+	void *copy = fx_arena_alloc(a, size);
+
+	if (size)
+		memcpy(copy, p, size);
+	return copy;
+}
+
+char *fx_arena_strndup(struct fx_arena *a, const char *s, size_t n)
+{
+	char *copy = fx_arena_alloc(a, n + 1);
+
+	memcpy(copy, s, n);
+	return copy;
+}
+
+void fx_arena_free(struct fx_arena *a)
+{
+	struct fx_arena_chunk *c, *next;
+
+	for (c = a->chunk; c; c = next) {
+		next = c->next;
+		free(c);
+	}
+	a->chunk = NULL;
+}
+
 static const struct {
 	const char *name;
 	enum fx_unit_kind kind;
@@ -82,7 +137,8 @@ static const struct {
 	{ "s", FX_UNIT_TIME, 1000000000ULL },
 };
 
-static bool is_word(char c)
+/* fx_is_word() - may the character stand in an identifier */
+bool fx_is_word(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
 	       (c >= '0' && c <= '9') || c == '_';
@@ -130,11 +186,11 @@ enum fx_number_err fx_parse_number(const char *s, const char **end,
 					   &out->value))
 			return FX_NUM_RANGE;
 	*end = s;
-	if (!is_word(*s))
+	if (!fx_is_word(*s))
 		return FX_NUM_OK;
 	for (u32 i = 0; i < ARRAY_SIZE(units); i++) {
 		len = strlen(units[i].name);
-		if (strncmp(s, units[i].name, len) || is_word(s[len]))
+		if (strncmp(s, units[i].name, len) || fx_is_word(s[len]))
 			continue;
 		out->unit = units[i].kind;
 		if (__builtin_mul_overflow(out->value, units[i].scale,
