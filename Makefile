@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# Everything is built and tested in the Debian 13 root that scripts/devroot
+# makes: called outside, make calls itself again inside, once for all goals.
+
+goals := demo check kmod loader bpf selftests doc install
+
+help:
+	@echo 'make demo [MODEL=config.json]  one policy enforced on a model'\''s prefill graph'
+	@echo 'make check [ONLY=REGEXP]       all tests, or the steps that match'
+	@echo 'make kmod                      fabric_ext.ko for both kernels'
+	@echo 'make loader                    fabricctl'
+	@echo 'make bpf                       the shipped policies'
+	@echo 'make selftests                 the tests, without running them'
+	@echo 'make doc                       man pages and documentation'
+	@echo 'make install [DESTDIR=DIR]     module for the running kernel, fabricctl, headers'
+	@echo 'make clean                     remove what was built'
+
+clean:
+	rm -rf build
+
+.PHONY: help clean $(goals)
+
+ifndef FX_INSIDE
+
+# One recipe, whatever the goals: the others wait for it and do nothing.
+wanted := $(filter $(goals),$(MAKECMDGOALS))
+ifneq ($(wanted),)
+$(firstword $(wanted)): | $(filter clean,$(MAKECMDGOALS))
+ifneq ($(MODEL),)
+	@# The root sees this checkout, not where the user keeps models.
+	@install -D -m 644 '$(MODEL)' build/demo/user-config.json
+endif
+	@scripts/devroot ensure
+	@# One make at a time builds in a checkout.
+	+@mkdir -p build && exec 9>build/lock && \
+	if ! flock -n 9; then \
+		echo 'another make works in this checkout; waiting for it' >&2; flock 9; \
+	fi && { \
+		$(if $(filter check,$(wanted)),mkdir -p build/check && \
+		selftests/scripts/outside.sh >build/check/outside.ktap 9>&- || :;) \
+		scripts/devroot run $(MAKE) --no-print-directory FX_INSIDE=1 $(wanted) \
+			$(if $(MODEL),MODEL='$(CURDIR)/build/demo/user-config.json') 9>&-; \
+	}
+$(filter-out $(firstword $(wanted)),$(wanted)): $(firstword $(wanted)) ; @:
+endif
+
+else
+
+out	:= $(CURDIR)/build
+stable	:= $(shell scripts/vm release stable)
+newest	:= $(shell scripts/vm release newest)
+kernels := $(stable) $(newest)
+
+all: kmod loader bpf selftests
+
+# One build directory per kernel, of links to the sources: kbuild builds where
+# the sources are.
+kmod: $(kernels:%=kmod-%)
+
+kmod-%: FORCE
+	@scripts/link-tree kmod $(out)/kmod-$*
+	@scripts/link-tree uapi $(out)/kmod-$*/uapi
+	+@$(MAKE) -s -C /usr/lib/modules/$*/build M=$(out)/kmod-$* W=1 KCFLAGS=-Werror modules
+
+# Sparse over every file, also those that need no compiling.  7.3's headers
+# say __typeof_unqual__, which no released sparse knows.
+sparse-%: kmod-%
+	+@$(MAKE) -s -C /usr/lib/modules/$*/build M=$(out)/kmod-$* KBUILD_CHECKSRC=2 \
+		CHECK='sparse -D__typeof_unqual__=__typeof__' modules
+
+loader:
+	+@$(MAKE) -s -C loader OUT=$(out)
+
+bpf: $(out)/include/vmlinux.h
+	+@$(MAKE) -s -C bpf OUT=$(out)
+
+# Debian's headers hold a vmlinux with nothing but its BTF.
+$(out)/include/vmlinux.h: /usr/lib/modules/$(stable)/build/vmlinux
+	@mkdir -p $(@D)
+	@bpftool btf dump file $< format c >$@.new
+	@mv $@.new $@
+
+selftests:
+	+@$(MAKE) -s -C selftests OUT=$(out) LINUX=/usr/src/linux-source-6.12
+
+check:
+	@scripts/check '$(ONLY)'
+
+demo: kmod loader bpf
+	@scripts/demo $(MODEL)
+
+doc:
+	+@$(MAKE) -s -C Documentation OUT=$(out)
+
+install: kmod loader bpf
+	+@$(MAKE) -s -C loader OUT=$(out) DESTDIR=$(DESTDIR) install
+	+@$(MAKE) -s -C bpf OUT=$(out) DESTDIR=$(DESTDIR) install
+	@for v in $(kernels); do \
+		install -D -m 644 $(out)/kmod-$$v/fabric_ext.ko \
+			$(DESTDIR)/usr/lib/modules/$$v/updates/fabric_ext.ko; \
+	done
+
+FORCE:
+.PHONY: all FORCE
+
+endif
