@@ -294,17 +294,19 @@ int fx_genl_init(void)
 	err = genl_register_family(&fx_genl_family);
 	if (err)
 		fx_uploads_exit();
+	else
+		fx_observe_to(fx_genl_deliver);
 	return err;
 }
 
 /**
  * fx_genl_exit() - unregister the family and forget open uploads
  *
- * Context: module exit, after fx_observe_exit(): no event is sent any more.
- * Dumps that are under way hold the module, so none is.
+ * Context: module exit. Dumps that are under way hold the module, so none is.
  */
 void fx_genl_exit(void)
 {
+	fx_observe_to(NULL);
 	genl_unregister_family(&fx_genl_family);
 	fx_uploads_exit();
 }

@@ -253,13 +253,21 @@ int fx_tag_init(void)
 }
 
 /**
- * fx_tag_exit() - wait until the tags are freed
+ * fx_tag_exit() - drop what is left and wait until it is freed
  *
- * Context: module exit, after all graphs were removed; may sleep.
+ * Context: module exit, once no hook is in and no file is open; may sleep.
  */
 void fx_tag_exit(void)
 {
-	WARN_ON_ONCE(fx_tags_any());
+	struct hlist_node *next;
+	struct fx_tag *tag;
+	int bucket;
+
+	spin_lock(&fx_tag_lock);
+	hash_for_each_safe(fx_tags, bucket, next, tag, link)
+		fx_tag_unlink(tag);
+	atomic_set(&fx_tag_count, 0);
+	spin_unlock(&fx_tag_lock);
 	/* the grace periods, then the works that they queue */
 	rcu_barrier();
 	destroy_workqueue(fx_tag_wq);
