@@ -14,6 +14,15 @@
 
 #define STREAM	FX_CRC_STREAM
 
+/*
+ * Where a stream of stores misses the caches, a core keeps too few of them in
+ * flight to run at the speed of memory, so lines are fetched this far ahead.
+ * From LONG on, what follows in memory is likely to be wanted next: fetching
+ * runs past the end, where it costs time at worst.
+ */
+#define AHEAD	4096
+#define LONG	(4 * AHEAD)
+
 static inline u32 step8(u32 reg, u8 byte)
 {
 	return fx_crc_slice[0].at[(u8)reg ^ byte] ^ reg >> 8;
@@ -54,23 +63,30 @@ static inline u32 advance_stream(u32 reg)
  * three independent streams. All start from zero; the register so far is
  * advanced over them afterwards, off the critical path.
  */
-static inline u32 streams(u32 reg, u8 *d, const u8 *s, bool copy)
+static inline u32 streams(u32 reg, u8 *d, const u8 *s, bool copy, bool ahead)
 {
 	u64 a = 0, b = 0, c = 0;
-	u32 i;
+	u32 line, i;
 
-	for (i = 0; i < STREAM; i += 8) {
-		u64 x = fx_load64(s + i);
-		u64 y = fx_load64(s + STREAM + i);
-		u64 z = fx_load64(s + 2 * STREAM + i);
+	for (line = 0; line < STREAM; line += 64) {
+		if (ahead) {
+			fx_prefetch(s + AHEAD + 3 * line, 3 * 64);
+			if (copy)
+				fx_prefetchw(d + AHEAD + 3 * line, 3 * 64);
+		}
+		for (i = line; i < line + 64; i += 8) {
+			u64 x = fx_load64(s + i);
+			u64 y = fx_load64(s + STREAM + i);
+			u64 z = fx_load64(s + 2 * STREAM + i);
 
-		a = step64_insn(a, x);
-		b = step64_insn(b, y);
-		c = step64_insn(c, z);
-		if (copy) {
-			fx_store64(d + i, x);
-			fx_store64(d + STREAM + i, y);
-			fx_store64(d + 2 * STREAM + i, z);
+			a = step64_insn(a, x);
+			b = step64_insn(b, y);
+			c = step64_insn(c, z);
+			if (copy) {
+				fx_store64(d + i, x);
+				fx_store64(d + STREAM + i, y);
+				fx_store64(d + 2 * STREAM + i, z);
+			}
 		}
 	}
 	reg = advance_stream(reg) ^ (u32)a;
@@ -83,7 +99,7 @@ static inline u64 step64_insn(u64 reg, u64 v)
 	return step64_table(reg, v);
 }
 
-static inline u32 streams(u32 reg, u8 *d, const u8 *s, bool copy)
+static inline u32 streams(u32 reg, u8 *d, const u8 *s, bool copy, bool ahead)
 {
 	u32 i;
 
@@ -100,11 +116,11 @@ static inline u32 streams(u32 reg, u8 *d, const u8 *s, bool copy)
 
 static inline u32 run(u32 reg, u8 *d, const u8 *s, size_t len, bool copy, u32 cpu)
 {
-	const bool insn = cpu & FX_CPU_CRC32;
+	const bool insn = cpu & FX_CPU_CRC32, ahead = len >= LONG;
 
 	if (insn) {
 		for (; len >= 3 * STREAM; s += 3 * STREAM, len -= 3 * STREAM) {
-			reg = streams(reg, d, s, copy);
+			reg = streams(reg, d, s, copy, ahead);
 			if (copy)
 				d += 3 * STREAM;
 		}

@@ -60,18 +60,18 @@ static const union fx_crc_table fx_crc_slice[8] = {
 };
 
 /* Bytes that each of the three interleaved streams runs over. */
-#define FX_CRC_STREAM	264
+#define FX_CRC_STREAM	256
 
 /* [k]: byte k of the register, advanced by FX_CRC_STREAM bytes. */
 static const union fx_crc_table fx_crc_shift[4] = {
-	FX_CRC_TABLE(0x18b33a4e, 0x3166749c, 0x62cce938, 0xc599d270,
-		     0x8edfd211, 0x1853d2d3, 0x30a7a5a6, 0x614f4b4c),
-	FX_CRC_TABLE(0xc29e9698, 0x80d15bc1, 0x044ec173, 0x089d82e6,
-		     0x113b05cc, 0x22760b98, 0x44ec1730, 0x89d82e60),
-	FX_CRC_TABLE(0x165c2a31, 0x2cb85462, 0x5970a8c4, 0xb2e15188,
-		     0x602ed5e1, 0xc05dabc2, 0x85572175, 0x0f42341b),
-	FX_CRC_TABLE(0x1e846836, 0x3d08d06c, 0x7a11a0d8, 0xf42341b0,
-		     0xedaaf591, 0xdeb99dd3, 0xb89f4d57, 0x74d2ec5f),
+	FX_CRC_TABLE(0xdcb17aa4, 0xbc8e83b9, 0x7cf17183, 0xf9e2e306,
+		     0xf629b0fd, 0xe9bf170b, 0xd69258e7, 0xa8c8c73f),
+	FX_CRC_TABLE(0x547df88f, 0xa8fbf11e, 0x541b94cd, 0xa837299a,
+		     0x558225c5, 0xab044b8a, 0x53e4e1e5, 0xa7c9c3ca),
+	FX_CRC_TABLE(0x4a7ff165, 0x94ffe2ca, 0x2c13b365, 0x582766ca,
+		     0xb04ecd94, 0x6571edd9, 0xcae3dbb2, 0x902bc195),
+	FX_CRC_TABLE(0x25bbf5db, 0x4b77ebb6, 0x96efd76c, 0x2833d829,
+		     0x5067b052, 0xa0cf60a4, 0x4472b7b9, 0x88e56f72),
 };
 /* clang-format on */
 

@@ -11,23 +11,38 @@
 
 #define AVX2	__attribute__((__target__("avx2")))
 
-/* The compiler may not read the source again, which someone may be changing. */
-static inline AVX2 __m256i load_once(const void *p)
-{
-	__m256i v = _mm256_loadu_si256(p);
+/* How far ahead of the conversion its source is fetched, bytes. */
+#define AHEAD	2048
 
+/* The compiler is not to know where a value comes from. */
+static inline AVX2 __m256i keep(__m256i v)
+{
 	__asm__("" : "+x" (v));
 	return v;
 }
 
-/* The largest of 16 lanes: phminposuw finds the smallest of 8 complements. */
-static inline AVX2 u32 max_lane(__m256i v)
+/* The compiler may not read the source again, which someone may be changing. */
+static inline AVX2 __m256i load_once(const void *p)
+{
+	return keep(_mm256_loadu_si256(p));
+}
+
+/* A constant that stays in a register, rather than being made in every block. */
+static inline AVX2 __m256i keep16(s32 v)
+{
+	return keep(_mm256_set1_epi16((s16)v));
+}
+
+/*
+ * The largest of 16 lanes, complemented, in lane 0: phminposuw finds the
+ * smallest of 8.
+ */
+static inline AVX2 __m128i max_complement(__m256i v)
 {
 	__m128i m = _mm_max_epu16(_mm256_castsi256_si128(v),
 				  _mm256_extracti128_si256(v, 1));
 
-	m = _mm_minpos_epu16(_mm_xor_si128(m, _mm_set1_epi16(-1)));
-	return ~(u32)_mm_extract_epi16(m, 0) & 0xffff;
+	return _mm_minpos_epu16(_mm_xor_si128(m, _mm_set1_epi16(-1)));
 }
 
 /*
@@ -36,7 +51,7 @@ static inline AVX2 u32 max_lane(__m256i v)
  * as bits of a bf16 relative to 2^e; a tie goes to the even step, hence it
  * belongs to k where k is even and to k + 1 where it is odd.
  */
-static inline AVX2 __m256i count_steps(__m256i v, u32 exp)
+static inline AVX2 __m256i count_steps(__m256i v, __m256i exp)
 {
 	static const s16 boundary[8] = {
 		-18 * 128, -17 * 128 + 64 - 1,
@@ -48,56 +63,58 @@ static inline AVX2 __m256i count_steps(__m256i v, u32 exp)
 	u32 k;
 
 	for (k = 0; k < 8; k++) {
-		__m256i b = _mm256_set1_epi16((s16)((s32)(exp << 7) + boundary[k]));
+		__m256i b = _mm256_add_epi16(exp, _mm256_set1_epi16(boundary[k]));
 
 		n = _mm256_sub_epi16(n, _mm256_cmpgt_epi16(v, b));
 	}
 	return n;
 }
 
-/* Round magnitudes to E4M3's normal codes, in 16-bit lanes, clamped. */
-static inline AVX2 __m256i round_normal(__m256i v, __m256i bias)
-{
-	__m256i odd = _mm256_and_si256(_mm256_srli_epi16(v, 4),
-				       _mm256_set1_epi16(1));
-	__m256i r = _mm256_add_epi16(_mm256_sub_epi16(v, bias), odd);
+struct quantize_consts {
+	__m256i magnitude, inf, one, bias, normal, max, sign;
+};
 
-	return _mm256_min_epu16(_mm256_srli_epi16(r, 4),
-				_mm256_set1_epi16(FX_E4M3_MAX));
-}
-
-static inline AVX2 __m256i sign_of(__m256i w)
+/*
+ * Magnitudes to E4M3's normal codes, in 16-bit lanes; beyond 0x7e where they
+ * are to be clamped.
+ */
+static inline AVX2 __m256i round_normal(__m256i v, __m256i bias, __m256i one)
 {
-	return _mm256_and_si256(_mm256_srli_epi16(w, 8), _mm256_set1_epi16(0x80));
+	__m256i odd = _mm256_and_si256(_mm256_srli_epi16(v, 4), one);
+
+	return _mm256_srli_epi16(_mm256_sub_epi16(_mm256_add_epi16(v, odd), bias), 4);
 }
 
 /* False: not one of the common blocks. */
-static inline AVX2 bool quantize(u8 *dst, __m256i w0, __m256i w1)
+static inline AVX2 bool quantize(u8 *dst, __m256i w0, __m256i w1,
+				 const struct quantize_consts *k)
 {
-	const __m256i magnitude = _mm256_set1_epi16(FX_BF16_MAGNITUDE);
-	__m256i v0 = _mm256_and_si256(w0, magnitude);
-	__m256i v1 = _mm256_and_si256(w1, magnitude);
-	u32 max = max_lane(_mm256_max_epu16(v0, v1)), exp = max >> 7;
-	__m256i bias, normal, small0, small1, r0, r1;
+	__m256i v0 = _mm256_and_si256(w0, k->magnitude);
+	__m256i v1 = _mm256_and_si256(w1, k->magnitude);
+	__m128i complement = max_complement(_mm256_max_epi16(v0, v1));
+	u32 max = ~(u32)_mm_cvtsi128_si32(complement) & 0xffff;
+	__m256i exp, bias, normal, r0, r1;
 
-	if (max >= FX_BF16_INF || exp < FX_MX_FAST_EXP)
+	if (max >= FX_BF16_INF || max >> 7 < FX_MX_FAST_EXP)
 		return false;
-	/* rebias to E4M3's largest exponent; 7 is half a step, less the tie */
-	bias = _mm256_set1_epi16((s16)(((exp - 15) << 7) - 7));
-	normal = _mm256_set1_epi16((s16)((exp - 14) << 7));
-	r0 = round_normal(v0, bias);
-	r1 = round_normal(v1, bias);
-	small0 = _mm256_cmpgt_epi16(normal, v0);
-	small1 = _mm256_cmpgt_epi16(normal, v1);
-	if (_mm256_movemask_epi8(_mm256_or_si256(small0, small1))) {
-		r0 = _mm256_blendv_epi8(r0, count_steps(v0, exp), small0);
-		r1 = _mm256_blendv_epi8(r1, count_steps(v1, exp), small1);
+	/* the maximum's exponent field in place, in every lane */
+	exp = _mm256_andnot_si256(_mm256_broadcastw_epi16(complement), k->inf);
+	bias = _mm256_sub_epi16(exp, k->bias);
+	r0 = round_normal(v0, bias, k->one);
+	r1 = round_normal(v1, bias, k->one);
+	normal = _mm256_sub_epi16(exp, k->normal);
+	if (_mm256_movemask_epi8(_mm256_cmpgt_epi16(normal, _mm256_min_epi16(v0, v1)))) {
+		r0 = _mm256_blendv_epi8(r0, count_steps(v0, exp),
+					_mm256_cmpgt_epi16(normal, v0));
+		r1 = _mm256_blendv_epi8(r1, count_steps(v1, exp),
+					_mm256_cmpgt_epi16(normal, v1));
 	}
-	r0 = _mm256_or_si256(r0, sign_of(w0));
-	r1 = _mm256_or_si256(r1, sign_of(w1));
+	/* saturating to bytes keeps the top bit of the bf16 as that of the byte */
+	r0 = _mm256_min_epu8(_mm256_packus_epi16(r0, r1), k->max);
+	r1 = _mm256_and_si256(_mm256_packs_epi16(w0, w1), k->sign);
 	/* packing works within halves: put the quarters back in order */
-	r0 = _mm256_permute4x64_epi64(_mm256_packus_epi16(r0, r1), 0xd8);
-	dst[0] = exp - FX_E4M3_EMAX;
+	r0 = _mm256_permute4x64_epi64(_mm256_or_si256(r0, r1), 0xd8);
+	dst[0] = (max >> 7) - FX_E4M3_EMAX;
 	_mm256_storeu_si256((void *)(dst + 1), r0);
 	return true;
 }
@@ -105,11 +122,26 @@ static inline AVX2 bool quantize(u8 *dst, __m256i w0, __m256i w1)
 /* fx_mxfp8_quantize() with FX_CPU_AVX2 */
 AVX2 void fx_mxfp8_quantize_avx2(u8 *dst, const u8 *src, size_t blocks)
 {
-	for (; blocks; blocks--, src += FX_MX_BF16_BYTES, dst += FX_MXFP8_BYTES) {
-		__m256i w[2] = { load_once(src), load_once(src + 32) };
+	const struct quantize_consts k = {
+		.magnitude = keep16(FX_BF16_MAGNITUDE),
+		.inf = keep16(FX_BF16_INF),
+		.one = keep16(1),
+		/* to E4M3's largest exponent; and half a step, less the tie */
+		.bias = keep16(15 * 128 + 7),
+		.normal = keep16(14 * 128),
+		.max = keep16(FX_E4M3_MAX * 0x101),
+		.sign = keep16(0x8080),
+	};
 
-		if (!quantize(dst, w[0], w[1]))
+	for (; blocks; blocks--, src += FX_MX_BF16_BYTES, dst += FX_MXFP8_BYTES) {
+		__m256i w0 = load_once(src), w1 = load_once(src + 32);
+
+		fx_prefetch(src + AHEAD, FX_MX_BF16_BYTES);
+		if (!quantize(dst, w0, w1, &k)) {
+			__m256i w[2] = { w0, w1 };
+
 			fx_mxfp8_quantize_block(dst, w);
+		}
 	}
 }
 

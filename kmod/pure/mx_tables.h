@@ -26,12 +26,12 @@
 /*
  * @u counts bf16 steps from the lowest of the 19 binades. Binade 4 is the first
  * of normal elements: there it is enough to round the bits. Below, the mantissa
- * with its leading one is shifted out to the subnormals' step. The "& 15" is
- * for the arm not taken.
+ * with its leading one is shifted out to the subnormals' step.
  */
 #define FX_MX_BINADES		19
 #define FX_MX_NORMAL(u)		FX_RNE((u) - 3 * 128, 4)
-#define FX_MX_SUBNORMAL(u)	FX_RNE(128 + ((u) & 127), (8 - ((u) >> 7)) & 15)
+#define FX_MX_SUBNORMAL(u)						\
+	FX_RNE(128 + ((u) & 127), (u) < 4 * 128 ? 8 - ((u) >> 7) : 8)
 #define FX_MX_CODE(u)							\
 	((u) < 4 * 128 ? FX_MX_SUBNORMAL(u) :				\
 	 FX_MX_NORMAL(u) > FX_E4M3_MAX ? FX_E4M3_MAX : FX_MX_NORMAL(u))
@@ -85,6 +85,7 @@ struct fx_mx_value {
 	u16 bits;
 	u16 mask;
 	u16 fix;
+	u16 pad;		/* eight bytes: a size that is an index's scale */
 };
 
 #define FX_MX_SUB_BITS(f)						\

@@ -108,6 +108,23 @@ static inline void fx_store8(void *p, u8 v)
 	*(volatile u8 *)p = v;
 }
 
+/* Fetch cache lines early; a hint that no address can make fail. */
+static inline void fx_prefetch(const void *p, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i += 64)
+		__builtin_prefetch((const u8 *)p + i, 0);
+}
+
+static inline void fx_prefetchw(const void *p, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i += 64)
+		__builtin_prefetch((const u8 *)p + i, 1);
+}
+
 void fx_copy(void *dst, const void *src, size_t len);
 
 #endif /* FABRIC_EXT_PURE_H */

@@ -63,8 +63,14 @@ static void advance_src(struct fx_pass *pass, struct segments *seg, size_t n)
 	pass->left -= n;
 }
 
-static void advance_dst(struct fx_pass *pass, struct segments *seg, size_t n)
+/* All bytes of the destination are written here, and checksummed with it. */
+static void write_out(struct fx_pass *pass, struct segments *seg,
+		      const u8 *from, size_t n)
 {
+	if (pass->chain.csum == FX_CSUM_CRC32C)
+		pass->crc = fx_crc32c_copy(pass->crc, seg->dst, from, n, pass->cpu);
+	else
+		fx_copy(seg->dst, from, n);
 	seg->dst += n;
 	seg->dst_len -= n;
 	pass->written += n;
@@ -74,26 +80,20 @@ static void move(struct fx_pass *pass, struct segments *seg)
 {
 	const size_t n = seg->src_len < seg->dst_len ? seg->src_len : seg->dst_len;
 
-	if (pass->chain.csum == FX_CSUM_CRC32C)
-		pass->crc = fx_crc32c_copy(pass->crc, seg->dst, seg->src, n,
-					   pass->cpu);
-	else
-		fx_copy(seg->dst, seg->src, n);
+	write_out(pass, seg, seg->src, n);
 	advance_src(pass, seg, n);
-	advance_dst(pass, seg, n);
 }
 
 /* Convert @blocks of @src, which is the source or in the bounce; none waits. */
 static void convert(struct fx_pass *pass, const struct converter *c,
-		    const u8 *src, size_t blocks)
+		    const struct segments *seg, const u8 *src, size_t blocks)
 {
-	u8 *out = pass->bounce + c->out;
-
-	c->run(out, src, blocks, pass->cpu);
 	pass->out_at = 0;
 	pass->out_fill = blocks * c->dst_block;
-	if (pass->chain.csum == FX_CSUM_CRC32C)
-		pass->crc = fx_crc32c(pass->crc, out, pass->out_fill, pass->cpu);
+	/* the lines arrive while the blocks are converted */
+	fx_prefetchw(seg->dst, seg->dst_len < pass->out_fill ? seg->dst_len :
+							       pass->out_fill);
+	c->run(pass->bounce + c->out, src, blocks, pass->cpu);
 }
 
 /* Convert the next piece, if the source has one; false: it has not. */
@@ -103,11 +103,12 @@ static bool produce(struct fx_pass *pass, const struct converter *c,
 	u8 *in = pass->bounce;
 	size_t blocks, room, used;
 
+
 	if (c->direct && !pass->in_fill && seg->src_len >= c->src_block) {
 		blocks = seg->src_len / c->src_block;
 		if (blocks > c->blocks)
 			blocks = c->blocks;
-		convert(pass, c, seg->src, blocks);
+		convert(pass, c, seg, seg->src, blocks);
 		advance_src(pass, seg, blocks * c->src_block);
 		return true;
 	}
@@ -121,7 +122,7 @@ static bool produce(struct fx_pass *pass, const struct converter *c,
 	blocks = pass->in_fill / c->src_block;
 	if (!blocks)
 		return false;
-	convert(pass, c, in, blocks);
+	convert(pass, c, seg, in, blocks);
 	/* less than a block is left: what it moves over has been converted */
 	used = blocks * c->src_block;
 	pass->in_fill -= used;
@@ -136,9 +137,8 @@ static void drain(struct fx_pass *pass, const struct converter *c,
 
 	if (n > seg->dst_len)
 		n = seg->dst_len;
-	fx_copy(seg->dst, pass->bounce + c->out + pass->out_at, n);
+	write_out(pass, seg, pass->bounce + c->out + pass->out_at, n);
 	pass->out_at += n;
-	advance_dst(pass, seg, n);
 }
 
 /**

@@ -21,12 +21,6 @@
 #include "pure/crc32c.h"
 #include "pure/transform.h"
 
-#ifdef __SSE2__
-#define BUILD	"native"
-#else
-#define BUILD	"general registers only"
-#endif
-
 #define BLOCK	(64u << 10)
 #define RUNS	15
 
@@ -220,7 +214,7 @@ int main(int argc, char **argv)
 	fx_mxfp8_quantize(a.mxfp8, a.bf16, a.bytes / FX_MX_BF16_BYTES, a.cpu);
 
 	printf("build: %s; crc32 instruction: %s; AVX2: %s; %u runs, median (quartiles)\n",
-	       BUILD, a.cpu & FX_CPU_CRC32 ? "yes" : "no",
+	       BENCH_BUILD, a.cpu & FX_CPU_CRC32 ? "yes" : "no",
 	       a.cpu & FX_CPU_AVX2 ? "yes" : "no", RUNS);
 	a.rounds = 1;
 	measure(&a, "streamed");
