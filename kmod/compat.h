@@ -7,6 +7,7 @@
 #include <linux/ftrace.h>
 #include <linux/kernel.h>
 #include <linux/memory.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/pci-p2pdma.h>
 #include <linux/version.h>
@@ -40,6 +41,15 @@
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
 #define FX_HAVE_P2P_MAP_TYPE	1
 #endif
+#endif
+
+/* A page frame number was a type of its own before 6.17. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+#include <linux/pfn_t.h>
+#define fx_insert_mixed(vma, addr, pfn)	\
+	vmf_insert_mixed(vma, addr, pfn_to_pfn_t(pfn))
+#else
+#define fx_insert_mixed(vma, addr, pfn)	vmf_insert_mixed(vma, addr, pfn)
 #endif
 
 /* drivers/cxl/cxl.h is private, its bus type is exported (namespace CXL). */
