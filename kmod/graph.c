@@ -17,6 +17,7 @@
 #include "graph.h"
 #include "observe.h"
 #include "place.h"
+#include "tag.h"
 
 static DEFINE_MUTEX(fx_graphs_lock);
 LIST_HEAD(fx_graphs);
@@ -268,6 +269,7 @@ int fx_graph_remove(const char *name, struct netlink_ext_ack *extack)
 		err = -ENOENT;
 	} else {
 		g->dead = true;
+		fx_tag_drop_graph(g);
 	}
 	mutex_unlock(&g->owner);
 

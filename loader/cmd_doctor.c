@@ -70,6 +70,7 @@ struct option {
 };
 
 static const struct option config_options[] = {
+	{ "MODULES", true, true, "the module" },
 	{ "BPF_SYSCALL", true, true, "policies" },
 	{ "BPF_JIT", true, true, "policies" },
 	{ "DEBUG_INFO_BTF", true, true, "policies" },
@@ -107,9 +108,10 @@ static enum answer check_options(const struct doctor *d, bool needed, char **det
 		free(text);
 	}
 	text = fx_words_text(&missing, missing.n);
-	*detail = fx_asprintf("%s lacks %s", d->config.path, text);
-	free(text);
 	lacks = missing.n;
+	*detail = fx_asprintf("%s %s %s", d->config.path,
+			      lacks ? "lacks" : "has all", lacks ? text : "of them");
+	free(text);
 	fx_words_free(&missing);
 	return lacks ? NO : YES;
 }

@@ -18,7 +18,7 @@
 #include "netlink.h"
 #include "util.h"
 
-#define CHUNK_BYTES	32768		/* of records in one message */
+#define CHUNK_BYTES	32760		/* of records in one message */
 #define MSG_BYTES	65536		/* longest message of the kernel */
 #define EVENT_BUFFER	(32 << 20)	/* of the socket, bytes */
 #define EVENTS_MAX	1024		/* in one message: what MSG_BYTES holds */

@@ -246,7 +246,7 @@ static enum fx_rc set_ops(struct fx_session *s)
 
 	if (!graph || !name || !flags) {
 		fx_err("%s: map '%s' is no struct " OPS_STRUCT " as <fabric_ext/policy.bpf.h> has it; compile the policy again",
-		       s->bundle->object, s->bundle->ops_map);
+		       s->bundle->dir, s->bundle->ops_map);
 		return FX_RC_INPUT;
 	}
 	memset(graph, 0, FX_NAME_LEN);
@@ -270,23 +270,25 @@ static enum fx_rc refused(struct fx_session *s, int err)
 
 static enum fx_rc load_policy(struct fx_session *s)
 {
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "policy");
 	const struct fx_bundle *b = s->bundle;
 	enum fx_rc rc;
 	int err;
 
 	fx_bpflog_start(s->opt.verbose);
-	s->obj = bpf_object__open_file(b->object, NULL);
+	/* what was checked, not what lies in the file by now */
+	s->obj = bpf_object__open_mem(b->object, b->object_size, &opts);
 	if (!s->obj)
 		return refused(s, -errno);
 	s->map = bpf_object__find_map_by_name(s->obj, b->ops_map);
 	if (!s->map || bpf_map__type(s->map) != BPF_MAP_TYPE_STRUCT_OPS) {
 		fx_err("%s has no struct_ops map '%s', which the bundle names; compile it again",
-		       b->object, b->ops_map);
+		       b->dir, b->ops_map);
 		return FX_RC_INPUT;
 	}
 	if (!(bpf_map__map_flags(s->map) & BPF_F_LINK)) {
-		fx_err("%s: '%s' stands in .struct_ops, and only what stands in .struct_ops.link can be detached safely; declare it with FABRIC_EXT_POLICY()",
-		       b->object, b->ops_map);
+		fx_err("%s: '%s' stands in .struct_ops, and only what stands in .struct_ops.link can be detached safely; declare it with FX_POLICY()",
+		       b->dir, b->ops_map);
 		return FX_RC_INPUT;
 	}
 	rc = set_ops(s);
