@@ -171,9 +171,7 @@ static char *check_class(const struct fx_image *img, u32 i, u64 first)
 	CHECK(c->chunk <= MAX_BYTES, "edge", i, "chunk");
 	CHECK(c->stride <= MAX_BYTES && (!c->stride || c->stride >= c->chunk),
 	      "edge", i, "stride");
-	CHECK(c->to_stride <= MAX_BYTES &&
-	      (!c->to_stride || c->to_stride >= c->chunk), "edge", i,
-	      "to_stride");
+	CHECK(c->to_stride <= MAX_BYTES, "edge", i, "to_stride");
 	CHECK(c->chunk || (!c->stride && !c->to_stride), "edge", i, "stride");
 	CHECK(c->deadline_ns <= MAX_BYTES, "edge", i, "deadline_ns");
 	CHECK(c->first == first, "edge", i, "first");
