@@ -117,7 +117,8 @@ static char *check_xforms(const struct fx_class_desc *c, u32 i)
 		CHECK(args[x->kind] ? x->arg && x->arg < args[x->kind] : !x->arg,
 		      "edge", i, "a transform's arg");
 		CHECK(x->from < FX_ELEMS, "edge", i, "a transform's from");
-		CHECK(!(x->flags & ~FX_XFORM_F_ALL), "edge", i,
+		CHECK(!x->flags || (x->kind == FX_XFORM_CHECKSUM &&
+				    !(x->flags & ~FX_XFORM_F_ALL)), "edge", i,
 		      "a transform's flags");
 	}
 	return NULL;
@@ -159,6 +160,7 @@ static char *check_class(const struct fx_image *img, u32 i, u64 first)
 	CHECK(c->owner < FX_OWNERS, "edge", i, "owner");
 	CHECK(c->alias == FX_ALIAS_NONE || c->alias < h->count[FX_SECT_ALIAS],
 	      "edge", i, "alias");
+	CHECK(c->priority <= FX_MAX_PRIORITY, "edge", i, "priority");
 	err = check_xforms(c, i);
 	if (!err)
 		err = check_loops(c, i);
@@ -169,9 +171,7 @@ static char *check_class(const struct fx_image *img, u32 i, u64 first)
 	CHECK(c->chunk <= MAX_BYTES, "edge", i, "chunk");
 	CHECK(c->stride <= MAX_BYTES && (!c->stride || c->stride >= c->chunk),
 	      "edge", i, "stride");
-	CHECK(c->to_stride <= MAX_BYTES &&
-	      (!c->to_stride || c->to_stride >= c->chunk), "edge", i,
-	      "to_stride");
+	CHECK(c->to_stride <= MAX_BYTES, "edge", i, "to_stride");
 	CHECK(c->chunk || (!c->stride && !c->to_stride), "edge", i, "stride");
 	CHECK(c->deadline_ns <= MAX_BYTES, "edge", i, "deadline_ns");
 	CHECK(c->first == first, "edge", i, "first");

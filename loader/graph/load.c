@@ -12,13 +12,36 @@ static void (*const passes[])(struct fx_graph *g) = {
 	fx_graph_check,
 };
 
-enum fx_rc fx_graph_load(const char *path, struct fx_graph **out)
+/* fx_graph_new() - a graph out of a text, which it owns from now on */
+struct fx_graph *fx_graph_new(const char *path, char *text, size_t len)
 {
 	struct fx_graph *g = fx_calloc(1, sizeof(*g));
+
+	g->text = text;
+	g->text_len = len;
+	g->diags = fx_diags_new(path, text, len);
+	return g;
+}
+
+/* fx_graph_run() - all passes; false after errors, which are in g->diags */
+bool fx_graph_run(struct fx_graph *g)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(passes); i++) {
+		passes[i](g);
+		if (fx_diags_count(g->diags))
+			return false;
+	}
+	return true;
+}
+
+enum fx_rc fx_graph_load(const char *path, struct fx_graph **out)
+{
+	char *text = NULL;
+	size_t len;
 	int err;
 
-	*out = g;
-	err = fx_read_file(path, FX_YAML_MAX_BYTES, &g->text, &g->text_len);
+	*out = NULL;
+	err = fx_read_file(path, FX_YAML_MAX_BYTES, &text, &len);
 	if (err == -EFBIG || err == -EISDIR || err == -EINVAL || err == -ENOENT) {
 		fx_err("%s: %s", path, err == -EFBIG ?
 		       "the file is larger than 16 MiB" :
@@ -31,13 +54,11 @@ enum fx_rc fx_graph_load(const char *path, struct fx_graph **out)
 		fx_err("%s cannot be read: %s", path, strerror(-err));
 		return FX_RC_SYSTEM;
 	}
-	g->diags = fx_diags_new(path, g->text, g->text_len);
-	for (u32 i = 0; i < ARRAY_SIZE(passes); i++) {
-		passes[i](g);
-		if (fx_diags_print(g->diags))
-			return FX_RC_INPUT;
-	}
-	return FX_RC_OK;
+	*out = fx_graph_new(path, text, len);
+	if (fx_graph_run(*out))
+		return FX_RC_OK;
+	fx_diags_print((*out)->diags);
+	return FX_RC_INPUT;
 }
 
 void fx_graph_free(struct fx_graph *g)
