@@ -11,6 +11,7 @@
 #include <linux/module.h>
 #include <linux/pci-p2pdma.h>
 #include <linux/version.h>
+#include <linux/workqueue.h>
 
 #ifndef CONFIG_X86_64
 #error "fabric_ext redirects functions through x86-64 ftrace registers"
@@ -26,6 +27,13 @@
 /* Trusted arguments became the default of kfuncs in 7.0. */
 #ifndef KF_TRUSTED_ARGS
 #define KF_TRUSTED_ARGS		0
+#endif
+
+/* Unbound work items go to system_dfl_wq since 6.17; the old name warns. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+#define fx_unbound_wq		system_unbound_wq
+#else
+#define fx_unbound_wq		system_dfl_wq
 #endif
 
 /* 7.x has P2P mapping types decided by one traceable function. */

@@ -45,10 +45,16 @@ static const struct nla_policy fx_begin_policy[] = {
 	[FX_A_COUNTS]	= NLA_POLICY_EXACT_LEN(FX_SECTS * sizeof(__u32)),
 };
 
+/* a policy's own limits are 16 bits wide and signed */
+static const struct netlink_range_validation fx_data_range = {
+	.min	= 1,
+	.max	= FX_GENL_CHUNK_MAX,
+};
+
 static const struct nla_policy fx_chunk_policy[] = {
 	[FX_A_SECTION]	= NLA_POLICY_MAX(NLA_U32, FX_SECTS - 1),
 	[FX_A_FIRST]	= { .type = NLA_U32 },
-	[FX_A_DATA]	= NLA_POLICY_RANGE(NLA_BINARY, 1, FX_GENL_CHUNK_MAX),
+	[FX_A_DATA]	= NLA_POLICY_FULL_RANGE(NLA_BINARY, &fx_data_range),
 };
 
 static const struct nla_policy fx_name_policy[] = {

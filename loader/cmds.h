@@ -3,4 +3,13 @@
  * The subcommands in the order of --help. FX_COMMAND(x) is cmd_x.c, which
  * defines `const struct fx_command fx_cmd_x`.
  */
+FX_COMMAND(compile)
 FX_COMMAND(explain)
+FX_COMMAND(doctor)
+FX_COMMAND(attach)
+FX_COMMAND(detach)
+FX_COMMAND(list)
+FX_COMMAND(show)
+FX_COMMAND(stat)
+FX_COMMAND(events)
+FX_COMMAND(bypass)

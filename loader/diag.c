@@ -347,7 +347,8 @@ u32 fx_diags_print(struct fx_diags *d)
 {
 	u32 n = d->n;
 
-	qsort(d->diag, n, sizeof(*d->diag), by_place);
+	if (n)
+		qsort(d->diag, n, sizeof(*d->diag), by_place);
 	for (u32 i = 0; i < n; i++) {
 		if (fx_json_mode) {
 			print_json(d, &d->diag[i]);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cmd.h"
 #include "util.h"
@@ -222,27 +224,31 @@ int fx_parse_u64(const char *s, u64 *out)
 }
 
 /**
- * fx_read_file() - read a regular file whole
+ * fx_read_at() - read a regular file whole
+ * @dir: directory that @path starts from, or AT_FDCWD
  * @path: which
+ * @flags: more flags for open(), such as O_NOFOLLOW
  * @max: most bytes to take
  * @text: its bytes and a NUL behind them, to free()
  * @len: how many, without the NUL
  *
- * Return: 0, -EFBIG above @max, -EINVAL for what is no regular file, or the
- * error of open or read.
+ * Return: 0, -EFBIG above @max, -EISDIR or -EINVAL for what is no regular
+ * file, or the error of open or read.
  */
-int fx_read_file(const char *path, size_t max, char **text, size_t *len)
+int fx_read_at(int dir, const char *path, int flags, size_t max, char **text,
+	       size_t *len)
 {
-	size_t n = 0, cap = 64 << 10;
+	size_t n = 0, cap;
 	struct stat st;
 	char *buf = NULL;
-	int err = 0;
-	FILE *f;
+	int err = 0, fd;
+	ssize_t got;
 
-	f = fopen(path, "re");
-	if (!f)
+	/* not to hang at a pipe that nobody writes */
+	fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
+	if (fd < 0)
 		return -errno;
-	if (fstat(fileno(f), &st)) {
+	if (fstat(fd, &st)) {
 		err = -errno;
 		goto out;
 	}
@@ -254,24 +260,26 @@ int fx_read_file(const char *path, size_t max, char **text, size_t *len)
 		err = -EFBIG;
 		goto out;
 	}
-	if ((size_t)st.st_size > cap)
-		cap = st.st_size;
-	buf = fx_alloc(cap + 2);
-	/* one byte more than it should have: it may grow while being read */
-	while (!feof(f) && n <= cap) {
-		n += fread(buf + n, 1, cap + 1 - n, f);
-		if (ferror(f)) {
+	/* files of /proc and /sys say 0 */
+	cap = st.st_size ? st.st_size : 64 << 10;
+	buf = fx_alloc(cap + 1);
+	while ((got = read(fd, buf + n, cap - n + 1))) {
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
 			err = -errno;
 			goto out;
 		}
-		if (n > max || (n > cap && cap >= max)) {
+		n += got;
+		if (n <= cap)
+			continue;
+		/* it grows while it is read */
+		if (n > max) {
 			err = -EFBIG;
 			goto out;
 		}
-		if (n > cap) {
-			cap = cap * 2 < max ? cap * 2 : max;
-			buf = fx_realloc(buf, cap + 2, 1);
-		}
+		cap = cap * 2 < max ? cap * 2 : max;
+		buf = fx_realloc(buf, cap + 1, 1);
 	}
 	buf[n] = '\0';
 	*text = buf;
@@ -279,8 +287,14 @@ int fx_read_file(const char *path, size_t max, char **text, size_t *len)
 	buf = NULL;
 out:
 	free(buf);
-	fclose(f);
+	close(fd);
 	return err;
+}
+
+/* fx_read_file() - fx_read_at() the working directory, following links */
+int fx_read_file(const char *path, size_t max, char **text, size_t *len)
+{
+	return fx_read_at(AT_FDCWD, path, 0, max, text, len);
 }
 
 /**

@@ -68,6 +68,8 @@ enum fx_number_err fx_parse_number(const char *s, const char **end,
 				   struct fx_number *out);
 int fx_parse_u64(const char *s, u64 *out);
 
+int fx_read_at(int dir, const char *path, int flags, size_t max, char **text,
+	       size_t *len);
 int fx_read_file(const char *path, size_t max, char **text, size_t *len);
 char *fx_hex(const u8 *v, size_t n);
 u32 fx_edit_distance(const char *a, const char *b, u32 limit);

@@ -59,8 +59,8 @@ static inline u32 log2_floor(u32 v)
 	return 31 - (u32)__builtin_clz(v);
 }
 
-/* A bf16 magnitude is significand(v) * 2^(exponent(v) - 134). */
-static inline u32 significand(u32 v)
+/* A bf16 magnitude is bf16_significand(v) * 2^(exponent(v) - 134). */
+static inline u32 bf16_significand(u32 v)
 {
 	return (v & 0x7f) | (v >> 7 ? 0x80 : 0);
 }
@@ -90,7 +90,7 @@ static u32 round_shift(u32 v, s32 n)
 u8 fx_mxfp8_encode(u8 scale, u16 bf16)
 {
 	const u32 v = bf16 & FX_BF16_MAGNITUDE, sign = bf16 >> 8 & 0x80;
-	const u32 sig = significand(v);
+	const u32 sig = bf16_significand(v);
 	s32 steps, top;
 	u32 code;
 
@@ -150,8 +150,8 @@ static u64 fixed_point(u32 v, u8 scale)
 	if (shift > 50)
 		return ~0ull;
 	if (shift >= 0)
-		return (u64)significand(v) << shift;
-	return shift > -8 ? significand(v) >> -shift : 0;
+		return (u64)bf16_significand(v) << shift;
+	return shift > -8 ? bf16_significand(v) >> -shift : 0;
 }
 
 /**

@@ -185,7 +185,7 @@ static bool after_of(struct fx_graph *g, const struct fx_class *c, u32 k,
 			return false;
 		append(g, &g->cls[r->cls], &t);
 	}
-	if (c->n_ref > 1)
+	if (g->n_after - start > 1)
 		unique(g, start);
 	e->n_after = g->n_after - start;
 	return true;
