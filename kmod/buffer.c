@@ -303,12 +303,11 @@ struct fx_buf *fx_buf_new(struct fx_mem *mem, u64 bytes)
 
 /**
  * fx_buf_import() - what a handle of a dma-buf stands for
- * @dmabuf: the caller's reference goes into it; may be one of the engine's
+ * @dmabuf: may be one of the engine's; the buffer takes a reference
  * @place: place index
  *
  * Context: may sleep.
- * Return: the buffer with one reference or NULL without memory; the caller
- *	then keeps its reference of @dmabuf.
+ * Return: the buffer with one reference or NULL without memory.
  */
 struct fx_buf *fx_buf_import(struct dma_buf *dmabuf, u16 place)
 {
@@ -316,6 +315,7 @@ struct fx_buf *fx_buf_import(struct dma_buf *dmabuf, u16 place)
 
 	if (!buf)
 		return NULL;
+	get_dma_buf(dmabuf);
 	buf->dmabuf = dmabuf;
 	if (fx_dmabuf_is_ours(dmabuf))
 		buf->mem = fx_mem_get(fx_dmabuf_mem(dmabuf));
