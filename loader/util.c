@@ -58,7 +58,7 @@ char *fx_asprintf(const char *fmt, ...)
 struct fx_arena_chunk {
 	struct fx_arena_chunk *next;
 	size_t used, size;
-	_Alignas(16) char data[];
+	u64 data[];
 };
 
 void *fx_arena_alloc(struct fx_arena *a, size_t size)
@@ -77,7 +77,7 @@ void *fx_arena_alloc(struct fx_arena *a, size_t size)
 		c->size = cap;
 		a->chunk = c;
 	}
-	p = c->data + c->used;
+	p = (char *)c->data + c->used;
 	c->used += size;
 	return memset(p, 0, size);
 }

@@ -133,7 +133,7 @@ static void check_pci(struct fx_graph *g, struct fx_place *p)
 
 	for (u32 i = 0; ok && form[i]; i++)
 		ok = form[i] == 'x' ?
-		     strchr("0123456789abcdef", p->match[i]) != NULL :
+		     !!strchr("0123456789abcdef", p->match[i]) :
 		     p->match[i] == form[i];
 	if (!ok)
 		fx_diag_help(fx_diag(g->diags, FX_E_MATCH, p->match_pos,
