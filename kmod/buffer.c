@@ -184,11 +184,11 @@ static struct fx_mem *fx_mem_new(struct fx_graph *g, u16 place,
 struct fx_mem *fx_mem_alloc(struct fx_graph *g, u16 place, u64 bytes, bool zero,
 			    u32 *reason)
 {
-	unsigned long pages = DIV_ROUND_UP_ULL(bytes, PAGE_SIZE);
+	unsigned long pages = bytes >> PAGE_SHIFT;
 	struct fx_place *p = fx_place_at(g, place);
 	int node = READ_ONCE(p->node);
 	struct fx_mem *mem;
-	unsigned int rest;
+	unsigned int rest = bytes & ~PAGE_MASK;
 	u64 uncharged;
 	int err;
 
@@ -199,7 +199,9 @@ struct fx_mem *fx_mem_alloc(struct fx_graph *g, u16 place, u64 bytes, bool zero,
 		return ERR_PTR(-ENODEV);
 
 	*reason = FX_REFUSED_CAPACITY;
-	if (bytes > S64_MAX - PAGE_SIZE || pages > totalram_pages())
+	if (rest)
+		pages++;
+	if (pages > totalram_pages())
 		return ERR_PTR(-ENOSPC);
 	if (!fx_place_charge(p, (u64)pages << PAGE_SHIFT))
 		return ERR_PTR(-ENOSPC);
@@ -220,7 +222,6 @@ struct fx_mem *fx_mem_alloc(struct fx_graph *g, u16 place, u64 bytes, bool zero,
 		fx_mem_put(mem);
 		return ERR_PTR(err);
 	}
-	rest = bytes & ~PAGE_MASK;
 	if (rest && !zero)
 		memzero_page(mem->pages[pages - 1], rest, PAGE_SIZE - rest);
 	*reason = FX_APPLIED;
@@ -302,12 +303,11 @@ struct fx_buf *fx_buf_new(struct fx_mem *mem, u64 bytes)
 
 /**
  * fx_buf_import() - what a handle of a dma-buf stands for
- * @dmabuf: the caller's reference goes into it; may be one of the engine's
+ * @dmabuf: may be one of the engine's; the buffer takes a reference
  * @place: place index
  *
  * Context: may sleep.
- * Return: the buffer with one reference or NULL without memory; the caller
- *	then keeps its reference of @dmabuf.
+ * Return: the buffer with one reference or NULL without memory.
  */
 struct fx_buf *fx_buf_import(struct dma_buf *dmabuf, u16 place)
 {
@@ -315,6 +315,7 @@ struct fx_buf *fx_buf_import(struct dma_buf *dmabuf, u16 place)
 
 	if (!buf)
 		return NULL;
+	get_dma_buf(dmabuf);
 	buf->dmabuf = dmabuf;
 	if (fx_dmabuf_is_ours(dmabuf))
 		buf->mem = fx_mem_get(fx_dmabuf_mem(dmabuf));

@@ -183,7 +183,6 @@ static long fx_ioc_import(struct file *file, void *arg, void __user *user)
 out_handle:
 	fx_handle_free(q, handle);
 out:
-	/* the buffer has a reference of its own */
 	dma_buf_put(dmabuf);
 	return err;
 }

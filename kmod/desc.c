@@ -203,9 +203,10 @@ static enum fx_chain_fault fx_job_chain(struct fx_job *job, u32 xforms,
 	    (fx_chain_bytes(&job->chain, c->chunk, &piece) ||
 	     c->to_stride < piece))
 		return FX_CHAIN_TYPE;
+	/* an end beyond 64 bits is found again: it fits into no buffer */
 	if (!fx_span_set(&job->into, off, bytes, piece,
 			 piece ? c->to_stride : 0, need))
-		return FX_CHAIN_TYPE;
+		*need = U64_MAX;
 	return FX_CHAIN_OK;
 }
 

@@ -14,6 +14,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/ratelimit.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -131,11 +132,15 @@ struct fx_queue {
 
 /*
  * Input that was refused: one line in the log that names the field, and the
- * errno. Users of /dev/fabric_ext have no extack.
+ * errno. Users of /dev/fabric_ext have no extack. One limit for all lines, so
+ * that who tries all fields still reads about each.
  */
+extern struct ratelimit_state fx_bad_limit;
+
 #define fx_bad(err, fmt, ...)						\
 ({									\
-	pr_notice_ratelimited(fmt "\n", ##__VA_ARGS__);			\
+	if (__ratelimit(&fx_bad_limit))					\
+		pr_notice(fmt "\n", ##__VA_ARGS__);			\
 	(err);								\
 })
 

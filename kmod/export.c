@@ -219,9 +219,12 @@ static struct dma_buf *fx_dmabuf_make(struct fx_mem *mem)
 	fx_mem_get(mem);
 	if (edge == FX_EDGE_NONE)
 		return dmabuf;
-	/* untagged, policies would not know it: rather no dma-buf at all */
+	/*
+	 * Untagged, policies would not know it: rather no dma-buf at all. A
+	 * graph that was removed has no policy any more.
+	 */
 	err = fx_tag_set(dmabuf, mem->graph, edge, mem->place_index);
-	if (err) {
+	if (err && err != -ENODEV) {
 		dma_buf_put(dmabuf);
 		return ERR_PTR(err);
 	}

@@ -5,10 +5,13 @@
 #include <linux/mm.h>
 #include <linux/poll.h>
 #include <linux/printk.h>
+#include <linux/ratelimit.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
 #include "engine.h"
+
+DEFINE_RATELIMIT_STATE(fx_bad_limit, 5 * HZ, 250);
 
 /* Turned away because a file had all it can have. */
 atomic64_t fx_handles_refused = ATOMIC64_INIT(0);

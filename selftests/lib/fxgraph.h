@@ -39,7 +39,7 @@ __u32 fxgraph_class(struct fxgraph *g, const struct fx_class_desc *cls,
 		    __u32 count, __u64 bytes);
 void fxgraph_after(struct fxgraph *g, __u32 edge, __u32 on);
 
-/* 0 or -errno; what the kernel said goes to stderr unless it is expected. */
+/* 0 or -errno; what the kernel said goes to stderr, but for -ENOENT. */
 int fxgraph_load(const struct fxgraph *g);
 int fxgraph_unload(const char *name);
 
