@@ -261,7 +261,9 @@ int fx_read_at(int dir, const char *path, int flags, size_t max, char **text,
 		goto out;
 	}
 	/* files of /proc and /sys say 0 */
-	cap = st.st_size ? st.st_size : 64 << 10;
+	cap = st.st_size ? (size_t)st.st_size : 64 << 10;
+	if (cap > max)
+		cap = max;
 	buf = fx_alloc(cap + 1);
 	while ((got = read(fd, buf + n, cap - n + 1))) {
 		if (got < 0 && errno == EINTR)
