@@ -138,7 +138,9 @@ static void report(const struct fx_model *m, const struct fx_model_sizes *s,
 
 	if (!fx_json_mode) {
 		if (c->output)
-			printf("graph %s: %s, %llu layers, %llu tokens, %llu MiB of KV in %llu blocks; written to %s\n",
+			printf("graph %s: %s, %llu layers, %llu tokens\n"
+			       "KV: %llu MiB in %llu blocks\n"
+			       "written to %s\n",
 			       run->name, m->arch, layers, run->tokens,
 			       s->kv_token * e * run->tokens * layers >> 20,
 			       layers * (run->tokens / run->block), c->output);

@@ -227,12 +227,10 @@ enum fx_rc fx_model_read(const char *path, struct fx_model *m)
 
 	memset(m, 0, sizeof(*m));
 	err = fx_read_file(path, FX_YAML_MAX_BYTES, &text, &len);
-	if (err) {
-		fx_err("the model config %s cannot be read: %s", path,
-		       strerror(-err));
-		return err == -EACCES || err == -EIO ? FX_RC_SYSTEM :
-		       FX_RC_INPUT;
-	}
+	if (err == -EFBIG)
+		len = FX_YAML_MAX_BYTES + 1;
+	else if (err)
+		return fx_read_failed("the model config", path, err);
 	r.diags = fx_diags_new(path, text, len);
 	r.root = fx_yaml_parse(&arena, r.diags, text, len);
 	if (r.root)

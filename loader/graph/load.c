@@ -2,7 +2,6 @@
 /* A file through all passes; a pass runs only when those before found nothing. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "graph.h"
 
@@ -42,18 +41,11 @@ enum fx_rc fx_graph_load(const char *path, struct fx_graph **out)
 
 	*out = NULL;
 	err = fx_read_file(path, FX_YAML_MAX_BYTES, &text, &len);
-	if (err == -EFBIG || err == -EISDIR || err == -EINVAL || err == -ENOENT) {
-		fx_err("%s: %s", path, err == -EFBIG ?
-		       "the file is larger than 16 MiB" :
-		       err == -EISDIR ? "this is a directory, not a graph" :
-		       err == -ENOENT ? "there is no such file" :
-		       "this is no regular file");
-		return FX_RC_INPUT;
-	}
-	if (err) {
-		fx_err("%s cannot be read: %s", path, strerror(-err));
-		return FX_RC_SYSTEM;
-	}
+	/* the parser tells of its limit, with a code */
+	if (err == -EFBIG)
+		len = FX_YAML_MAX_BYTES + 1;
+	else if (err)
+		return fx_read_failed("the graph", path, err);
 	*out = fx_graph_new(path, text, len);
 	if (fx_graph_run(*out))
 		return FX_RC_OK;
