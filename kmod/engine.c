@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 
 #include "engine.h"
+#include "inject.h"
 #include "observe.h"
 #include "ops.h"
 
@@ -121,7 +122,8 @@ static void fx_job_account(const struct fx_job *job)
 		return;
 	}
 	atomic64_inc(&job->edge->moves);
-	atomic64_inc(&cls->moves);
+	if (!fx_injected(FX_INJECT_COUNT))
+		atomic64_inc(&cls->moves);
 	atomic64_add(c->bytes_in, &cls->bytes_in);
 	atomic64_add(c->bytes_out, &cls->bytes_out);
 	atomic64_add(c->ns, &cls->ns);
@@ -155,7 +157,8 @@ static void fx_job_tell(struct fx_queue *q, const struct fx_job *job)
 	};
 
 	fx_tell_complete(q->graph, &args);
-	fx_emit(q->graph, &ev);
+	if (!fx_injected(FX_INJECT_EVENT))
+		fx_emit(q->graph, &ev);
 }
 
 /*
