@@ -55,8 +55,10 @@ static u8 fx_lane_of(struct fx_queue *q, const struct fx_job *job, u8 priority)
 	for (lane = 0; lane < priority; lane++) {
 		if (ordered && q->queued[lane])
 			break;
-		if (src->writers[lane] || dst->writers[lane] ||
-		    dst->readers[lane])
+		if (src->writers[lane])
+			break;
+		/* nobody else knows a new destination */
+		if (!job->fresh && (dst->writers[lane] || dst->readers[lane]))
 			break;
 	}
 	return lane;
