@@ -2,9 +2,9 @@
 /*
  * The way of a movement.
  *
- *	submit ── checked ── routed ──┬── refused ────────────────┐
- *	                              └── lane ── worker ── ended ─┴── done ── reaped
- *	close ── what is in a lane: cancelled; what runs: cancelled at a step
+ *	submit -- checked -- routed --+-- refused ---------------+-- done -- reaped
+ *	                              +-- lane -- worker -- ended +
+ *	close: what is in a lane is cancelled, what runs too, at its next step
  *
  * A destination that the engine has to allocate is allocated when the movement
  * is routed, in the submitter's context: its memory cgroup pays, its cpuset and
