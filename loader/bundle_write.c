@@ -111,16 +111,18 @@ static void list_file(struct json_object *files, enum fx_bundle_file_id id,
 	free(sha);
 }
 
-static const char *pretty(struct json_object *o)
+static char *pretty(struct json_object *o)
 {
-	return json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
-					      JSON_C_TO_STRING_SPACED |
-					      JSON_C_TO_STRING_NOSLASHESCAPE);
+	return fx_asprintf("%s\n",
+			   json_object_to_json_string_ext(o,
+							  JSON_C_TO_STRING_PRETTY |
+							  JSON_C_TO_STRING_SPACED |
+							  JSON_C_TO_STRING_NOSLASHESCAPE));
 }
 
 static int fill(int dir, const struct fx_bundle_parts *p)
 {
-	const char *obligations = pretty(p->obligations);
+	char *obligations = pretty(p->obligations), *manifest = NULL;
 	struct json_object *files = fx_json_object();
 	const void *data[FX_BUNDLE_FILES] = {
 		[FX_BUNDLE_EDGES] = p->image,
@@ -138,12 +140,15 @@ static int fill(int dir, const struct fx_bundle_parts *p)
 		if (i != FX_BUNDLE_MANIFEST)
 			list_file(files, i, data[i], size[i]);
 	fx_json_put(p->manifest, "files", files);
-	data[FX_BUNDLE_MANIFEST] = pretty(p->manifest);
-	size[FX_BUNDLE_MANIFEST] = strlen(data[FX_BUNDLE_MANIFEST]);
+	manifest = pretty(p->manifest);
+	data[FX_BUNDLE_MANIFEST] = manifest;
+	size[FX_BUNDLE_MANIFEST] = strlen(manifest);
 	if (mkdirat(dir, "kernel", 0777))
-		return -errno;
+		err = -errno;
 	for (u32 i = 0; i < FX_BUNDLE_FILES && !err; i++)
 		err = write_file(dir, fx_bundle_files[i].name, data[i], size[i]);
+	free(manifest);
+	free(obligations);
 	return err;
 }
 

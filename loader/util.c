@@ -58,7 +58,7 @@ char *fx_asprintf(const char *fmt, ...)
 struct fx_arena_chunk {
 	struct fx_arena_chunk *next;
 	size_t used, size;
-	_Alignas(16) char data[];
+	u64 data[];
 };
 
 void *fx_arena_alloc(struct fx_arena *a, size_t size)
@@ -77,7 +77,7 @@ void *fx_arena_alloc(struct fx_arena *a, size_t size)
 		c->size = cap;
 		a->chunk = c;
 	}
-	p = c->data + c->used;
+	p = (char *)c->data + c->used;
 	c->used += size;
 	return memset(p, 0, size);
 }
@@ -261,7 +261,9 @@ int fx_read_at(int dir, const char *path, int flags, size_t max, char **text,
 		goto out;
 	}
 	/* files of /proc and /sys say 0 */
-	cap = st.st_size ? st.st_size : 64 << 10;
+	cap = st.st_size ? (size_t)st.st_size : 64 << 10;
+	if (cap > max)
+		cap = max;
 	buf = fx_alloc(cap + 1);
 	while ((got = read(fd, buf + n, cap - n + 1))) {
 		if (got < 0 && errno == EINTR)

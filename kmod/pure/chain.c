@@ -36,9 +36,8 @@ static const struct conversion {
 } conversions[] = {
 	{ FX_XFORM_QUANTIZE, FX_ELEM_BF16, FX_ELEM_MXFP8, true, quantized_bytes },
 	{ FX_XFORM_DEQUANTIZE, FX_ELEM_MXFP8, FX_ELEM_BF16, true, dequantized_bytes },
+	{ .bytes = NULL },	/* the end */
 };
-
-#define CONVERSIONS	(sizeof(conversions) / sizeof(conversions[0]))
 
 static const char *const why[FX_CHAIN_FAULTS] = {
 	[FX_CHAIN_OK] = "is legal",
@@ -49,7 +48,7 @@ static const char *const why[FX_CHAIN_FAULTS] = {
 	[FX_CHAIN_TYPE] = "takes another element type than it is given",
 	[FX_CHAIN_LOSSY] = "is lossy, and the edge is exact",
 	[FX_CHAIN_TWICE] = "is the second of its kind, and one pass does one",
-	[FX_CHAIN_AFTER_SUM] = "changes bytes that are checksummed already; the checksum comes last",
+	[FX_CHAIN_AFTER_SUM] = "changes bytes that are checksummed already: that comes last",
 };
 
 /**
@@ -66,9 +65,9 @@ const char *fx_chain_why(enum fx_chain_fault fault)
 
 static const struct conversion *find_conversion(u8 kind, u8 from, u8 to)
 {
-	const struct conversion *c = conversions;
+	const struct conversion *c;
 
-	for (; c < conversions + CONVERSIONS; c++) {
+	for (c = conversions; c->bytes; c++) {
 		if (c->kind == kind && c->from == from && c->to == to)
 			return c;
 	}
@@ -78,9 +77,9 @@ static const struct conversion *find_conversion(u8 kind, u8 from, u8 to)
 /* Some element type can be converted so, if not the one at hand. */
 static bool can_convert(u8 kind, u8 to)
 {
-	const struct conversion *c = conversions;
+	const struct conversion *c;
 
-	for (; c < conversions + CONVERSIONS; c++) {
+	for (c = conversions; c->bytes; c++) {
 		if (c->kind == kind && c->to == to)
 			return true;
 	}

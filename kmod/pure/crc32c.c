@@ -139,7 +139,7 @@ static inline u32 run(u32 reg, u8 *d, const u8 *s, size_t len, bool copy, u32 cp
 
 		reg = step8(reg, v);
 		if (copy)
-			fx_store8(d++, v);
+			*d++ = v;
 	}
 	return reg;
 }

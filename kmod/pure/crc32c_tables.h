@@ -12,8 +12,9 @@
 #define FABRIC_EXT_CRC32C_TABLES_H
 
 #include "pure.h"
+#include "table.h"
 
-/* One table over a byte: written in quarters of quarters, read flat. */
+/* One table over a byte: written in quarters, read flat. */
 union fx_crc_table {
 	u32 quarters[4][4][4][4];
 	u32 at[256];
@@ -26,18 +27,11 @@ union fx_crc_table {
 	 FX_CRC_BIT(i, 2, b2) ^ FX_CRC_BIT(i, 3, b3) ^			\
 	 FX_CRC_BIT(i, 4, b4) ^ FX_CRC_BIT(i, 5, b5) ^			\
 	 FX_CRC_BIT(i, 6, b6) ^ FX_CRC_BIT(i, 7, b7))
-#define FX_CRC_4(i, ...)						\
-	{ FX_CRC_ENTRY((i), __VA_ARGS__), FX_CRC_ENTRY((i) + 1, __VA_ARGS__), \
-	  FX_CRC_ENTRY((i) + 2, __VA_ARGS__), FX_CRC_ENTRY((i) + 3, __VA_ARGS__) }
-#define FX_CRC_16(i, ...)						\
-	{ FX_CRC_4((i), __VA_ARGS__), FX_CRC_4((i) + 4, __VA_ARGS__),	\
-	  FX_CRC_4((i) + 8, __VA_ARGS__), FX_CRC_4((i) + 12, __VA_ARGS__) }
-#define FX_CRC_64(i, ...)						\
-	{ FX_CRC_16((i), __VA_ARGS__), FX_CRC_16((i) + 16, __VA_ARGS__), \
-	  FX_CRC_16((i) + 32, __VA_ARGS__), FX_CRC_16((i) + 48, __VA_ARGS__) }
 #define FX_CRC_TABLE(...)						\
-	{ .quarters = { FX_CRC_64(0, __VA_ARGS__), FX_CRC_64(64, __VA_ARGS__), \
-			FX_CRC_64(128, __VA_ARGS__), FX_CRC_64(192, __VA_ARGS__) } }
+	{ .quarters = { FX_TABLE_64(FX_CRC_ENTRY, 0, __VA_ARGS__),	\
+			FX_TABLE_64(FX_CRC_ENTRY, 64, __VA_ARGS__),	\
+			FX_TABLE_64(FX_CRC_ENTRY, 128, __VA_ARGS__),	\
+			FX_TABLE_64(FX_CRC_ENTRY, 192, __VA_ARGS__) } }
 
 /* [k]: a byte at the low end of the register, advanced by k + 1 bytes. */
 static const union fx_crc_table fx_crc_slice[8] = {
@@ -73,6 +67,7 @@ static const union fx_crc_table fx_crc_shift[4] = {
 	FX_CRC_TABLE(0x25bbf5db, 0x4b77ebb6, 0x96efd76c, 0x2833d829,
 		     0x5067b052, 0xa0cf60a4, 0x4472b7b9, 0x88e56f72),
 };
+
 /* clang-format on */
 
 #endif /* FABRIC_EXT_CRC32C_TABLES_H */

@@ -59,13 +59,13 @@ static inline u32 log2_floor(u32 v)
 	return 31 - (u32)__builtin_clz(v);
 }
 
-/* A bf16 magnitude is bf16_significand(v) * 2^(exponent(v) - 134). */
-static inline u32 bf16_significand(u32 v)
+/* A bf16 magnitude is sig_of(v) * 2^(exp_of(v) - 134). */
+static inline u32 sig_of(u32 v)
 {
 	return (v & 0x7f) | (v >> 7 ? 0x80 : 0);
 }
 
-static inline s32 exponent(u32 v)
+static inline s32 exp_of(u32 v)
 {
 	return v >> 7 ? (s32)(v >> 7) : 1;
 }
@@ -90,7 +90,7 @@ static u32 round_shift(u32 v, s32 n)
 u8 fx_mxfp8_encode(u8 scale, u16 bf16)
 {
 	const u32 v = bf16 & FX_BF16_MAGNITUDE, sign = bf16 >> 8 & 0x80;
-	const u32 sig = bf16_significand(v);
+	const u32 sig = sig_of(v);
 	s32 steps, top;
 	u32 code;
 
@@ -99,7 +99,7 @@ u8 fx_mxfp8_encode(u8 scale, u16 bf16)
 	if (!sig)
 		return sign;
 	/* |v| / X = sig * 2^steps, in units of the smallest element, 2^-9 */
-	steps = exponent(v) + 2 - scale;
+	steps = exp_of(v) + 2 - scale;
 	top = (s32)log2_floor(sig) + steps;
 	if (top < 3) {
 		code = round_shift(sig, steps);
@@ -145,13 +145,13 @@ u16 fx_mxfp8_decode(u8 scale, u8 element)
 /* |v| in units of X * 2^-40; all ones where that is beyond comparing. */
 static u64 fixed_point(u32 v, u8 scale)
 {
-	const s32 shift = exponent(v) - 134 - (scale - 127) + 40;
+	const s32 shift = exp_of(v) - 134 - (scale - 127) + 40;
 
 	if (shift > 50)
 		return ~0ull;
 	if (shift >= 0)
-		return (u64)bf16_significand(v) << shift;
-	return shift > -8 ? bf16_significand(v) >> -shift : 0;
+		return (u64)sig_of(v) << shift;
+	return shift > -8 ? sig_of(v) >> -shift : 0;
 }
 
 /**

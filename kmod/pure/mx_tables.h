@@ -16,6 +16,7 @@
 #define FABRIC_EXT_MX_TABLES_H
 
 #include "mx_block.h"
+#include "table.h"
 
 /* clang-format off */
 
@@ -32,20 +33,12 @@
 #define FX_MX_NORMAL(u)		FX_RNE((u) - 3 * 128, 4)
 #define FX_MX_SUBNORMAL(u)						\
 	FX_RNE(128 + ((u) & 127), (u) < 4 * 128 ? 8 - ((u) >> 7) : 8)
-#define FX_MX_CODE(u)							\
-	((u) < 4 * 128 ? FX_MX_SUBNORMAL(u) :				\
-	 FX_MX_NORMAL(u) > FX_E4M3_MAX ? FX_E4M3_MAX : FX_MX_NORMAL(u))
-#define FX_MX_4(s, u)							\
-	{ (s) | FX_MX_CODE(u), (s) | FX_MX_CODE((u) + 1),		\
-	  (s) | FX_MX_CODE((u) + 2), (s) | FX_MX_CODE((u) + 3) }
-#define FX_MX_16(s, u)							\
-	{ FX_MX_4(s, u), FX_MX_4(s, (u) + 4),				\
-	  FX_MX_4(s, (u) + 8), FX_MX_4(s, (u) + 12) }
-#define FX_MX_64(s, u)							\
-	{ FX_MX_16(s, u), FX_MX_16(s, (u) + 16),			\
-	  FX_MX_16(s, (u) + 32), FX_MX_16(s, (u) + 48) }
+#define FX_MX_CODE(u, s)							\
+	((s) | ((u) < 4 * 128 ? FX_MX_SUBNORMAL(u) :			\
+		FX_MX_NORMAL(u) > FX_E4M3_MAX ? FX_E4M3_MAX : FX_MX_NORMAL(u)))
 #define FX_MX_BINADE(s, b)						\
-	{ FX_MX_64(s, (b) * 128), FX_MX_64(s, (b) * 128 + 64) }
+	{ FX_TABLE_64(FX_MX_CODE, (b) * 128, s),			\
+	  FX_TABLE_64(FX_MX_CODE, (b) * 128 + 64, s) }
 #define FX_MX_SIDE(s)							\
 	{ FX_MX_BINADE(s, 0), FX_MX_BINADE(s, 1), FX_MX_BINADE(s, 2),	\
 	  FX_MX_BINADE(s, 3), FX_MX_BINADE(s, 4), FX_MX_BINADE(s, 5),	\
@@ -90,30 +83,21 @@ struct fx_mx_value {
 
 #define FX_MX_SUB_BITS(f)						\
 	((f) == 1 ? -2 * 128 : (f) < 4 ? -128 + ((f) - 2) * 64 : ((f) - 4) * 32)
-#define FX_MX_VALUE(c)							\
+#define FX_MX_VALUE(c, ...)						\
 	{ .bits = (u16)(((c) & 0x7f) < 8 ? FX_MX_SUB_BITS((c) & 0x7f) :	\
 			((c) & 0x7f) << 4),				\
 	  .mask = ((c) & 0x7f) == 0 || ((c) & 0x7f) == FX_E4M3_NAN ?	\
 			0 : FX_BF16_MAGNITUDE,				\
 	  .fix = ((c) & 0x80) << 8 |					\
 		 (((c) & 0x7f) == FX_E4M3_NAN ? FX_BF16_NAN : 0) }
-#define FX_MX_VALUES_4(c)						\
-	{ FX_MX_VALUE(c), FX_MX_VALUE((c) + 1),				\
-	  FX_MX_VALUE((c) + 2), FX_MX_VALUE((c) + 3) }
-#define FX_MX_VALUES_16(c)						\
-	{ FX_MX_VALUES_4(c), FX_MX_VALUES_4((c) + 4),			\
-	  FX_MX_VALUES_4((c) + 8), FX_MX_VALUES_4((c) + 12) }
-#define FX_MX_VALUES_64(c)						\
-	{ FX_MX_VALUES_16(c), FX_MX_VALUES_16((c) + 16),		\
-	  FX_MX_VALUES_16((c) + 32), FX_MX_VALUES_16((c) + 48) }
 
 static const union {
 	struct fx_mx_value quarters[4][4][4][4];
 	struct fx_mx_value at[256];
 } fx_mx_values = {
 	.quarters = {
-		FX_MX_VALUES_64(0), FX_MX_VALUES_64(64),
-		FX_MX_VALUES_64(128), FX_MX_VALUES_64(192),
+		FX_TABLE_64(FX_MX_VALUE, 0, 0), FX_TABLE_64(FX_MX_VALUE, 64, 0),
+		FX_TABLE_64(FX_MX_VALUE, 128, 0), FX_TABLE_64(FX_MX_VALUE, 192, 0),
 	},
 };
 

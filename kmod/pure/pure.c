@@ -93,5 +93,5 @@ void fx_copy(void *dst, const void *src, size_t len)
 	for (; len >= 8; s += 8, d += 8, len -= 8)
 		fx_store64(d, fx_load64(s));
 	for (; len; s++, d++, len--)
-		fx_store8(d, fx_load8(s));
+		*d = fx_load8(s);
 }

@@ -14,8 +14,11 @@
 #include <linux/types.h>
 
 #ifdef __KERNEL__
+#include <linux/build_bug.h>
+#include <linux/compiler.h>
 #include <linux/stddef.h>
 #else
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -28,7 +31,7 @@ typedef __s32 s32;
 #endif
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "pure/ stores bf16 elements and checksums little-endian and has not been written for a big-endian CPU"
+#error "pure/ takes bf16 elements and words as little-endian: it is not for this CPU"
 #endif
 
 /*
@@ -79,33 +82,31 @@ enum fx_cpu {
 
 u32 fx_cpu_detect(void);
 
-/* One word anywhere in memory, of whatever type that memory is. */
-struct fx_word {
-	u64 v;
-} __attribute__((__packed__, __may_alias__));
-
 /*
- * A source may be written by its owner while it is read: the volatile access
- * makes the one read that the checksum and the copy share.
+ * A source may be written by its owner while it is read. What these give is
+ * one read: the compiler does not know the value and so cannot fetch it again,
+ * and the copy and the checksum are of the same bits.
  */
 static inline u64 fx_load64(const void *p)
 {
-	return ((const volatile struct fx_word *)p)->v;
+	u64 v;
+
+	__builtin_memcpy(&v, p, sizeof(v));
+	__asm__("" : "+r" (v));
+	return v;
 }
 
 static inline u8 fx_load8(const void *p)
 {
-	return *(const volatile u8 *)p;
+	u32 v = *(const u8 *)p;
+
+	__asm__("" : "+r" (v));
+	return (u8)v;
 }
 
 static inline void fx_store64(void *p, u64 v)
 {
-	((volatile struct fx_word *)p)->v = v;
-}
-
-static inline void fx_store8(void *p, u8 v)
-{
-	*(volatile u8 *)p = v;
+	__builtin_memcpy(p, &v, sizeof(v));
 }
 
 /* Fetch cache lines early; a hint that no address can make fail. */

@@ -44,9 +44,9 @@ static const struct converter {
 	},
 };
 
-_Static_assert(64 + 120 * FX_MXFP8_BYTES <= FX_PASS_BOUNCE, "quantize");
-_Static_assert(41 * FX_MXFP8_BYTES - 1 <= 1408 &&
-	       1408 + 40 * FX_MX_BF16_BYTES <= FX_PASS_BOUNCE, "dequantize");
+static_assert(64 + 120 * FX_MXFP8_BYTES <= FX_PASS_BOUNCE, "quantize");
+static_assert(41 * FX_MXFP8_BYTES - 1 <= 1408 &&
+	      1408 + 40 * FX_MX_BF16_BYTES <= FX_PASS_BOUNCE, "dequantize");
 
 /* What is left of the caller's two segments. */
 struct segments {
@@ -93,16 +93,15 @@ static void convert(struct fx_pass *pass, const struct converter *c,
 	/* the lines arrive while the blocks are converted */
 	fx_prefetchw(seg->dst, seg->dst_len < pass->out_fill ? seg->dst_len :
 							       pass->out_fill);
-	c->run(pass->bounce + c->out, src, blocks, pass->cpu);
+	c->run((u8 *)pass->bounce + c->out, src, blocks, pass->cpu);
 }
 
 /* Convert the next piece, if the source has one; false: it has not. */
 static bool produce(struct fx_pass *pass, const struct converter *c,
 		    struct segments *seg)
 {
-	u8 *in = pass->bounce;
+	u8 *in = (u8 *)pass->bounce;
 	size_t blocks, room, used;
-
 
 	if (c->direct && !pass->in_fill && seg->src_len >= c->src_block) {
 		blocks = seg->src_len / c->src_block;
@@ -137,7 +136,7 @@ static void drain(struct fx_pass *pass, const struct converter *c,
 
 	if (n > seg->dst_len)
 		n = seg->dst_len;
-	write_out(pass, seg, pass->bounce + c->out + pass->out_at, n);
+	write_out(pass, seg, (u8 *)pass->bounce + c->out + pass->out_at, n);
 	pass->out_at += n;
 }
 

@@ -91,7 +91,7 @@ struct fx_pass {
 	u64 written;		/* destination bytes given */
 	u32 in_fill;		/* source bytes waiting for their block's rest */
 	u32 out_at, out_fill;	/* destination bytes waiting: [at, fill) */
-	u8 bounce[FX_PASS_BOUNCE] __attribute__((__aligned__(64)));
+	u64 bounce[FX_PASS_BOUNCE / 8];
 };
 
 int fx_pass_begin(struct fx_pass *pass, const struct fx_chain *chain,

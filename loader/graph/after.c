@@ -87,7 +87,8 @@ static enum found find(struct fx_graph *g, const struct fx_class *c, u32 k,
 			    "'%s' has no instance %lld; its '%s' runs from 0 to %u",
 			    to->name, v.v, to->loop[j].name, to->dim[j] - 1);
 		fx_note_instance(d, c, k);
-		fx_diag_help(d, "a question mark behind the reference, %s[...]?, leaves out what does not exist",
+		fx_diag_help(d,
+			     "a question mark behind the reference, %s[...]?, leaves out what does not exist",
 			     to->name);
 		return FOUND_ERROR;
 	}

@@ -28,6 +28,19 @@ static void check_acquire(struct fx_graph *g)
 	}
 }
 
+static void oblige_submission(struct fx_graph *g)
+{
+	for (u32 i = 0; i < g->n_cls; i++) {
+		const struct fx_class *c = &g->cls[i];
+
+		if (c->order == FX_ORDER_NONE && !c->n_ref)
+			continue;
+		fx_oblige(g, "order.submitted", FX_ASSUMED, i,
+			  "movements are submitted in an order that the graph allows",
+			  "the kernel runs what is ordered as one file submits it; whether that is the graph's order it does not ask");
+	}
+}
+
 static void check_order(struct fx_graph *g)
 {
 	struct fx_ordering *o;
@@ -39,6 +52,7 @@ static void check_order(struct fx_graph *g)
 	fx_oblige(g, "order.no_cycle", FX_PROVED, FX_CLASS_NONE,
 		  "every edge can start: none waits for itself",
 		  "compile: topological order of all instances");
+	oblige_submission(g);
 	fx_check_alias(g, o);
 	fx_order_free(o);
 }

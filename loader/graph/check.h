@@ -17,13 +17,9 @@ u32 fx_order_rank(const struct fx_ordering *o, u32 edge);
 /* The members of an alias set, by instance number. */
 const u32 *fx_order_members(const struct fx_ordering *o, u32 set, u32 *n);
 
-enum fx_ordered {
-	FX_ORDERED,		/* @b starts after @a completed */
-	FX_UNORDERED,
-	FX_ORDER_UNKNOWN,	/* not found within the bound on the search */
-};
-
-enum fx_ordered fx_order_before(struct fx_ordering *o, u32 a, u32 b);
+bool fx_order_direct(const struct fx_ordering *o, u32 a, u32 b);
+bool fx_order_ancestors(struct fx_ordering *o, u32 b, u32 low);
+bool fx_order_marked(const struct fx_ordering *o, u32 a);
 
 void fx_check_support(struct fx_graph *g);	/* support.c */
 void fx_check_types(struct fx_graph *g);	/* types.c */

@@ -243,6 +243,7 @@ static void alias_range(struct work *w, const struct fx_edge_desc *e, u32 k)
 	const struct fx_class *c = w->c;
 	const struct fx_alias *a;
 	struct fx_pos pos = c->alias.pos;
+	struct fx_diag *d;
 
 	if (c->alias.place == FX_ALIAS_NONE || w->bad[FX_F_AT])
 		return;
@@ -251,10 +252,10 @@ static void alias_range(struct work *w, const struct fx_edge_desc *e, u32 k)
 		pos = fx_expr_pos(c->field[FX_F_AT].expr);
 	if (c->field[FX_F_ALIAS_BYTES].expr &&
 	    c->field[FX_F_ALIAS_BYTES].value != e->bytes) {
-		fx_note_instance(fx_diag(w->g->diags, FX_E_NYET_ALIAS_BYTES,
-					 c->field[FX_F_ALIAS_BYTES].pos,
-					 "not supported yet: a range of another size than the edge's bytes"),
-				 c, k);
+		d = fx_diag(w->g->diags, FX_E_NYET_ALIAS_BYTES,
+			    c->field[FX_F_ALIAS_BYTES].pos,
+			    "not supported yet: a range of another size than the edge's bytes");
+		fx_note_instance(d, c, k);
 		w->bad[FX_F_AT] = true;
 	}
 	if (e->alias_at <= a->bytes.value &&
@@ -262,8 +263,6 @@ static void alias_range(struct work *w, const struct fx_edge_desc *e, u32 k)
 		return;
 	/* a set in error has been told of already */
 	if (a->bytes.value) {
-		struct fx_diag *d;
-
 		d = fx_diag(w->g->diags, FX_E_ALIAS_RANGE, pos,
 			    "%llu bytes at %llu reach beyond set '%s' of %llu bytes",
 			    e->bytes, e->alias_at, a->name, a->bytes.value);

@@ -142,6 +142,7 @@ static void number(struct lexer *l)
 	const char *start = l->p, *at;
 	struct fx_number num;
 	struct fx_diag *g;
+	struct op op;
 	enum fx_number_err err = fx_parse_number(start, &at, &num);
 
 	if (err == FX_NUM_UNIT) {
@@ -155,7 +156,8 @@ static void number(struct lexer *l)
 		if (near)
 			fx_diag_help(g, "did you mean '%s'?", near);
 		else
-			fx_diag_help(g, "units: B KiB MiB GiB TiB kB MB GB TB, the same with /s, ns us ms s");
+			fx_diag_help(g,
+				     "units: B KiB MiB GiB TiB kB MB GB TB, the same with /s, ns us ms s");
 		free(word);
 		return;
 	}
@@ -164,8 +166,9 @@ static void number(struct lexer *l)
 		       "this number does not fit 63 bits");
 		return;
 	}
-	emit(l, (struct op){ .kind = OP_NUMBER, .unit = num.unit,
-			     .pos = here(l, start), .number = num.value });
+	op = (struct op){ .kind = OP_NUMBER, .unit = num.unit,
+			  .pos = here(l, start), .number = num.value };
+	emit(l, op);
 	l->p = at;
 }
 
@@ -174,6 +177,7 @@ static void sum(struct lexer *l);
 static void primary(struct lexer *l)
 {
 	const char *start;
+	struct op op;
 	u32 len;
 
 	space(l);
@@ -187,9 +191,9 @@ static void primary(struct lexer *l)
 		number(l);
 	} else if (fx_is_word(*start)) {
 		len = word_len(l, start);
-		emit(l, (struct op){ .kind = OP_NAME, .pos = here(l, start),
-				     .name = fx_arena_strndup(l->arena, start,
-							      len) });
+		op = (struct op){ .kind = OP_NAME, .pos = here(l, start) };
+		op.name = fx_arena_strndup(l->arena, start, len);
+		emit(l, op);
 		l->p += len;
 	} else if (*start == '(' || *start == '-') {
 		if (++l->nest > MAX_NEST) {
@@ -207,8 +211,8 @@ static void primary(struct lexer *l)
 		if (l->failed)
 			return;
 		if (*start == '-') {
-			emit(l, (struct op){ .kind = OP_NEG,
-					     .pos = here(l, start) });
+			op = (struct op){ .kind = OP_NEG, .pos = here(l, start) };
+			emit(l, op);
 		} else if (l->p < l->end && *l->p == ')') {
 			l->p++;
 		} else {

@@ -189,12 +189,16 @@ void fx_graph_check(struct fx_graph *g);
 /**
  * fx_graph_load() - read a graph file through all passes
  * @path: the file
- * @out: the graph, also after errors in it; free with fx_graph_free()
+ * @out: the graph, or NULL; free with fx_graph_free()
  *
  * Diagnostics are printed. Return: FX_RC_OK, FX_RC_INPUT, FX_RC_SYSTEM.
  */
 enum fx_rc fx_graph_load(const char *path, struct fx_graph **out);
 void fx_graph_free(struct fx_graph *g);
+
+/* Its steps, for a text that is no file; the graph owns @text. */
+struct fx_graph *fx_graph_new(const char *path, char *text, size_t len);
+bool fx_graph_run(struct fx_graph *g);
 
 /* The image's bytes, to free(); *size is their number. */
 void *fx_graph_image(const struct fx_graph *g, size_t *size);

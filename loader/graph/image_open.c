@@ -48,16 +48,19 @@ static bool is_text(const char *s, size_t size)
 	return len < size;
 }
 
-static char *wrong(const char *what, u64 i, const char *field)
-{
-	return fx_asprintf("%s %llu: %s is out of range", what, i, field);
-}
+/* What is being checked; the first thing that is wrong stays. */
+struct checker {
+	const char *what;
+	u64 i;
+	char *err;
+};
 
-#define CHECK(cond, what, i, field)				\
-	do {							\
-		if (!(cond))					\
-			return wrong(what, i, field);		\
-	} while (0)
+static void want(struct checker *c, bool cond, const char *field)
+{
+	if (!cond && !c->err)
+		c->err = fx_asprintf("%s %llu: %s is out of range", c->what,
+				     c->i, field);
+}
 
 static char *check_places(const struct fx_image *img)
 {
@@ -65,20 +68,22 @@ static char *check_places(const struct fx_image *img)
 
 	for (u32 i = 0; i < n; i++) {
 		const struct fx_place_desc *p = &img->place[i];
+		struct checker c = { "place", i, NULL };
 
-		CHECK(is_name(p->name, ""), "place", i, "name");
-		CHECK(p->kind < FX_PLACE_KINDS, "place", i, "kind");
-		CHECK(p->match_kind < FX_MATCH_KINDS, "place", i, "match_kind");
-		CHECK(!(p->flags & ~FX_PLACE_F_ALL), "place", i, "flags");
-		CHECK(is_text(p->match, FX_MATCH_LEN), "place", i, "match");
-		CHECK(!p->match[0] == !p->match_kind, "place", i, "match");
-		CHECK(p->capacity <= MAX_BYTES, "place", i, "capacity");
-		CHECK(p->island <= n, "place", i, "island");
-		CHECK(!p->reserved, "place", i, "reserved");
-		for (u32 j = 0; j < i; j++)
-			if (!strcmp(p->name, img->place[j].name))
-				return fx_asprintf("places %u and %u have the same name",
-						   j, i);
+		want(&c, is_name(p->name, ""), "name");
+		want(&c, p->kind < FX_PLACE_KINDS, "kind");
+		want(&c, p->match_kind < FX_MATCH_KINDS, "match_kind");
+		want(&c, !(p->flags & ~FX_PLACE_F_ALL), "flags");
+		want(&c, is_text(p->match, FX_MATCH_LEN), "match");
+		want(&c, !p->match[0] == !p->match_kind, "match");
+		want(&c, p->capacity <= MAX_BYTES, "capacity");
+		want(&c, p->island <= n, "island");
+		want(&c, !p->reserved, "reserved");
+		for (u32 j = 0; j < i && !c.err; j++)
+			want(&c, strcmp(p->name, img->place[j].name),
+			     "name, which another place has,");
+		if (c.err)
+			return c.err;
 	}
 	return NULL;
 }
@@ -87,148 +92,159 @@ static char *check_aliases(const struct fx_image *img)
 {
 	for (u32 i = 0; i < img->hdr->count[FX_SECT_ALIAS]; i++) {
 		const struct fx_alias_desc *a = &img->alias[i];
+		struct checker c = { "alias set", i, NULL };
 
-		CHECK(is_name(a->name, ""), "alias set", i, "name");
-		CHECK(a->bytes && a->bytes <= MAX_BYTES, "alias set", i, "bytes");
+		want(&c, is_name(a->name, ""), "name");
+		want(&c, a->bytes && a->bytes <= MAX_BYTES, "bytes");
+		if (c.err)
+			return c.err;
 	}
 	return NULL;
 }
 
-static char *check_xforms(const struct fx_class_desc *c, u32 i)
+static void check_xform(struct checker *c, const struct fx_xform_desc *x)
 {
 	static const u8 args[FX_XFORMS] = {
 		[FX_XFORM_QUANTIZE] = FX_ELEMS,
 		[FX_XFORM_DEQUANTIZE] = FX_ELEMS,
 		[FX_XFORM_CHECKSUM] = FX_CSUMS,
 	};
-	static const struct fx_xform_desc none;
+	bool known = x->kind && x->kind < FX_XFORMS;
+	u8 limit = known ? args[x->kind] : 0;
 
-	CHECK(c->n_xforms <= FX_MAX_XFORMS, "edge", i, "n_xforms");
-	for (u32 j = 0; j < FX_MAX_XFORMS; j++) {
-		const struct fx_xform_desc *x = &c->xform[j];
-
-		if (j >= c->n_xforms) {
-			CHECK(!memcmp(x, &none, sizeof(none)), "edge", i,
-			      "an unused transform");
-			continue;
-		}
-		CHECK(x->kind && x->kind < FX_XFORMS, "edge", i,
-		      "a transform's kind");
-		CHECK(args[x->kind] ? x->arg && x->arg < args[x->kind] : !x->arg,
-		      "edge", i, "a transform's arg");
-		CHECK(x->from < FX_ELEMS, "edge", i, "a transform's from");
-		CHECK(!(x->flags & ~FX_XFORM_F_ALL), "edge", i,
-		      "a transform's flags");
-	}
-	return NULL;
+	want(c, known, "a transform's kind");
+	want(c, limit ? x->arg && x->arg < limit : !x->arg,
+	     "a transform's arg");
+	want(c, x->from < FX_ELEMS, "a transform's from");
+	want(c, !x->flags || (x->kind == FX_XFORM_CHECKSUM &&
+			      !(x->flags & ~FX_XFORM_F_ALL)),
+	     "a transform's flags");
 }
 
-static char *check_loops(const struct fx_class_desc *c, u32 i)
+static void check_xforms(struct checker *c, const struct fx_class_desc *d)
+{
+	static const struct fx_xform_desc none;
+
+	want(c, d->n_xforms <= FX_MAX_XFORMS, "n_xforms");
+	for (u32 j = 0; j < FX_MAX_XFORMS; j++) {
+		if (j < d->n_xforms)
+			check_xform(c, &d->xform[j]);
+		else
+			want(c, !memcmp(&d->xform[j], &none, sizeof(none)),
+			     "an unused transform");
+	}
+}
+
+static void check_ends(struct checker *c, const struct fx_class_desc *d,
+		       u32 places)
+{
+	want(c, d->from < places, "from");
+	want(c, d->n_to && d->n_to <= FX_MAX_TO, "n_to");
+	for (u32 j = 0; j < FX_MAX_TO; j++) {
+		want(c, j < d->n_to ? d->to[j] < places : !d->to[j], "to");
+		for (u32 k = 0; k < j && j < d->n_to; k++)
+			want(c, d->to[k] != d->to[j], "to");
+	}
+}
+
+static void check_loops(struct checker *c, const struct fx_class_desc *d)
 {
 	u64 count = 1;
 	bool ended = false;
 
 	for (u32 j = 0; j < FX_MAX_DIMS; j++) {
-		ended = ended || !c->dim[j];
-		CHECK(!ended || !c->dim[j], "edge", i, "dim");
-		CHECK(c->dim[j] <= FX_MAX_EDGES, "edge", i, "dim");
-		if (count <= FX_MAX_EDGES && c->dim[j])
-			count *= c->dim[j];
+		ended = ended || !d->dim[j];
+		want(c, !ended || !d->dim[j], "dim");
+		want(c, d->dim[j] <= FX_MAX_EDGES, "dim");
+		if (count <= FX_MAX_EDGES && d->dim[j])
+			count *= d->dim[j];
 	}
-	CHECK(count == c->count, "edge", i, "count");
-	return NULL;
-}
-
-static char *check_class(const struct fx_image *img, u32 i, u64 first)
-{
-	const struct fx_class_desc *c = &img->cls[i];
-	const struct fx_image_hdr *h = img->hdr;
-	char *err;
-
-	CHECK(is_name(c->name, ""), "edge", i, "name");
-	CHECK(c->from < h->count[FX_SECT_PLACE], "edge", i, "from");
-	CHECK(c->n_to && c->n_to <= FX_MAX_TO, "edge", i, "n_to");
-	for (u32 j = 0; j < FX_MAX_TO; j++) {
-		CHECK(j < c->n_to ? c->to[j] < h->count[FX_SECT_PLACE] :
-		      !c->to[j], "edge", i, "to");
-		for (u32 k = 0; k < j && j < c->n_to; k++)
-			CHECK(c->to[k] != c->to[j], "edge", i, "to");
-	}
-	CHECK(c->element < FX_ELEMS, "edge", i, "element");
-	CHECK(c->order < FX_ORDERS, "edge", i, "order");
-	CHECK(c->owner < FX_OWNERS, "edge", i, "owner");
-	CHECK(c->alias == FX_ALIAS_NONE || c->alias < h->count[FX_SECT_ALIAS],
-	      "edge", i, "alias");
-	err = check_xforms(c, i);
-	if (!err)
-		err = check_loops(c, i);
-	if (err)
-		return err;
-	CHECK(!(c->flags & ~FX_CLASS_F_ALL), "edge", i, "flags");
-	CHECK(!c->reserved, "edge", i, "reserved");
-	CHECK(c->chunk <= MAX_BYTES, "edge", i, "chunk");
-	CHECK(c->stride <= MAX_BYTES && (!c->stride || c->stride >= c->chunk),
-	      "edge", i, "stride");
-	CHECK(c->to_stride <= MAX_BYTES &&
-	      (!c->to_stride || c->to_stride >= c->chunk), "edge", i,
-	      "to_stride");
-	CHECK(c->chunk || (!c->stride && !c->to_stride), "edge", i, "stride");
-	CHECK(c->deadline_ns <= MAX_BYTES, "edge", i, "deadline_ns");
-	CHECK(c->first == first, "edge", i, "first");
-	return NULL;
+	want(c, count == d->count, "count");
 }
 
 static char *check_classes(const struct fx_image *img)
 {
+	const u32 *count = img->hdr->count;
 	u64 first = 0;
 
-	for (u32 i = 0; i < img->hdr->count[FX_SECT_CLASS]; i++) {
-		char *err = check_class(img, i, first);
+	for (u32 i = 0; i < count[FX_SECT_CLASS]; i++) {
+		const struct fx_class_desc *d = &img->cls[i];
+		struct checker c = { "edge", i, NULL };
 
-		if (err)
-			return err;
-		first += img->cls[i].count;
+		want(&c, is_name(d->name, ""), "name");
+		check_ends(&c, d, count[FX_SECT_PLACE]);
+		want(&c, d->element < FX_ELEMS, "element");
+		want(&c, d->order < FX_ORDERS, "order");
+		want(&c, d->owner < FX_OWNERS, "owner");
+		want(&c, d->alias == FX_ALIAS_NONE ||
+		     d->alias < count[FX_SECT_ALIAS], "alias");
+		want(&c, d->priority <= FX_MAX_PRIORITY, "priority");
+		check_xforms(&c, d);
+		want(&c, !(d->flags & ~FX_CLASS_F_ALL), "flags");
+		want(&c, !d->reserved, "reserved");
+		want(&c, d->chunk <= MAX_BYTES, "chunk");
+		want(&c, d->stride <= MAX_BYTES &&
+		     (!d->stride || (d->chunk && d->stride >= d->chunk)),
+		     "stride");
+		want(&c, d->to_stride <= MAX_BYTES &&
+		     (!d->to_stride || d->chunk), "to_stride");
+		want(&c, d->deadline_ns <= MAX_BYTES, "deadline_ns");
+		want(&c, d->first == first, "first");
+		check_loops(&c, d);
+		if (c.err)
+			return c.err;
+		first += d->count;
 	}
-	if (first != img->hdr->count[FX_SECT_EDGE])
-		return fx_asprintf("the edges have %llu instances, and the header counts %u",
-				   first, img->hdr->count[FX_SECT_EDGE]);
+	if (first != count[FX_SECT_EDGE])
+		return fx_asprintf("its edges have %llu instances, its header counts %u",
+				   first, count[FX_SECT_EDGE]);
 	return NULL;
+}
+
+static void check_range(struct checker *c, const struct fx_image *img,
+			const struct fx_edge_desc *e)
+{
+	const struct fx_class_desc *d = &img->cls[e->cls];
+	u64 end;
+	bool over = __builtin_add_overflow(e->alias_at, e->bytes, &end);
+
+	want(c, e->bytes && e->bytes <= MAX_BYTES, "bytes");
+	want(c, d->alias == FX_ALIAS_NONE ? !e->alias_at :
+	     !over && end <= img->alias[d->alias].bytes, "alias_at");
 }
 
 static char *check_edges(const struct fx_image *img)
 {
-	u64 after = 0, end;
 	u32 n = img->hdr->count[FX_SECT_EDGE];
+	u32 n_after = img->hdr->count[FX_SECT_AFTER];
+	u64 after = 0;
 	u16 cls = 0;
 
 	for (u32 i = 0; i < n; i++) {
 		const struct fx_edge_desc *e = &img->edge[i];
-		const struct fx_class_desc *c;
+		struct checker c = { "instance", i, NULL };
 
 		/* the classes cover all instances: this stops in time */
 		while (i >= img->cls[cls].first + img->cls[cls].count)
 			cls++;
-		c = &img->cls[cls];
-		CHECK(e->cls == cls, "instance", i, "cls");
-		CHECK(e->bytes && e->bytes <= MAX_BYTES, "instance", i, "bytes");
-		CHECK(!__builtin_add_overflow(e->alias_at, e->bytes, &end) &&
-		      (c->alias == FX_ALIAS_NONE ? !e->alias_at :
-		       end <= img->alias[c->alias].bytes), "instance", i,
-		      "alias_at");
-		CHECK(e->reuse <= MAX_BYTES || e->reuse == FX_REUSE_NEVER ||
-		      e->reuse == FX_REUSE_UNKNOWN, "instance", i, "reuse");
-		CHECK(e->after == after, "instance", i, "after");
+		want(&c, e->cls == cls, "cls");
+		want(&c, e->reuse <= MAX_BYTES || e->reuse == FX_REUSE_NEVER ||
+		     e->reuse == FX_REUSE_UNKNOWN, "reuse");
+		want(&c, e->after == after, "after");
 		after += e->n_after;
-		CHECK(after <= img->hdr->count[FX_SECT_AFTER], "instance", i,
-		      "n_after");
-		for (u32 j = 0; j < e->n_after; j++)
-			CHECK(img->after[e->after + j] < n &&
-			      img->after[e->after + j] != i, "instance", i,
-			      "an entry of after");
+		want(&c, after <= n_after, "n_after");
+		if (!c.err)
+			check_range(&c, img, e);
+		for (u32 j = 0; j < e->n_after && !c.err; j++)
+			want(&c, img->after[e->after + j] < n &&
+			     img->after[e->after + j] != i,
+			     "an entry of after");
+		if (c.err)
+			return c.err;
 	}
-	if (after != img->hdr->count[FX_SECT_AFTER])
-		return fx_asprintf("the instances have %llu after entries, and the header counts %u",
-				   after, img->hdr->count[FX_SECT_AFTER]);
+	if (after != n_after)
+		return fx_asprintf("its instances have %llu after entries, its header counts %u",
+				   after, n_after);
 	return NULL;
 }
 
@@ -242,7 +258,7 @@ static char *check_header(const struct fx_image_hdr *h, size_t size)
 	if (h->magic != FX_IMAGE_MAGIC)
 		return fx_asprintf("it does not begin as a graph image does");
 	if (h->version != FX_UAPI_VERSION || h->size != sizeof(*h))
-		return fx_asprintf("it has version %u and a header of %u bytes; this fabricctl reads %u and %zu",
+		return fx_asprintf("its version is %u, its header %u bytes; %u and %zu are read",
 				   h->version, h->size, FX_UAPI_VERSION,
 				   sizeof(*h));
 	if (h->governs & ~FX_GOVERNS_ALL)

@@ -2,7 +2,6 @@
 /* A file through all passes; a pass runs only when those before found nothing. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "graph.h"
 
@@ -12,32 +11,46 @@ static void (*const passes[])(struct fx_graph *g) = {
 	fx_graph_check,
 };
 
-enum fx_rc fx_graph_load(const char *path, struct fx_graph **out)
+/* fx_graph_new() - a graph out of a text, which it owns from now on */
+struct fx_graph *fx_graph_new(const char *path, char *text, size_t len)
 {
 	struct fx_graph *g = fx_calloc(1, sizeof(*g));
-	int err;
 
-	*out = g;
-	err = fx_read_file(path, FX_YAML_MAX_BYTES, &g->text, &g->text_len);
-	if (err == -EFBIG || err == -EISDIR || err == -EINVAL || err == -ENOENT) {
-		fx_err("%s: %s", path, err == -EFBIG ?
-		       "the file is larger than 16 MiB" :
-		       err == -EISDIR ? "this is a directory, not a graph" :
-		       err == -ENOENT ? "there is no such file" :
-		       "this is no regular file");
-		return FX_RC_INPUT;
-	}
-	if (err) {
-		fx_err("%s cannot be read: %s", path, strerror(-err));
-		return FX_RC_SYSTEM;
-	}
-	g->diags = fx_diags_new(path, g->text, g->text_len);
+	g->text = text;
+	g->text_len = len;
+	g->diags = fx_diags_new(path, text, len);
+	return g;
+}
+
+/* fx_graph_run() - all passes; false after errors, which are in g->diags */
+bool fx_graph_run(struct fx_graph *g)
+{
 	for (u32 i = 0; i < ARRAY_SIZE(passes); i++) {
 		passes[i](g);
-		if (fx_diags_print(g->diags))
-			return FX_RC_INPUT;
+		if (fx_diags_count(g->diags))
+			return false;
 	}
-	return FX_RC_OK;
+	return true;
+}
+
+enum fx_rc fx_graph_load(const char *path, struct fx_graph **out)
+{
+	char *text = NULL;
+	size_t len;
+	int err;
+
+	*out = NULL;
+	err = fx_read_file(path, FX_YAML_MAX_BYTES, &text, &len);
+	/* the parser tells of its limit, with a code */
+	if (err == -EFBIG)
+		len = FX_YAML_MAX_BYTES + 1;
+	else if (err)
+		return fx_read_failed("the graph", path, err);
+	*out = fx_graph_new(path, text, len);
+	if (fx_graph_run(*out))
+		return FX_RC_OK;
+	fx_diags_print((*out)->diags);
+	return FX_RC_INPUT;
 }
 
 void fx_graph_free(struct fx_graph *g)

@@ -14,8 +14,9 @@
 #include "check.h"
 #include "codes.h"
 
-/* Steps of one search backwards; paths in real graphs are short. */
-#define MAX_SEARCH	65536U
+/* Steps of all searches backwards together: per node, and for small graphs. */
+#define STEPS_PER_NODE	64ULL
+#define STEPS		(1ULL << 24)
 /* Arcs that a report about a cycle spells out. */
 #define MAX_TOLD	12
 
@@ -29,6 +30,8 @@ struct fx_ordering {
 	u32 *mark;		/* search: last search that saw the node */
 	u32 *stack;
 	u32 search;
+	u32 last, low;		/* what is marked: for whom, down to which rank */
+	u64 steps;		/* left */
 };
 
 static const struct fx_class *class_of(const struct fx_ordering *o, u32 edge)
@@ -222,7 +225,10 @@ struct fx_ordering *fx_order_build(struct fx_graph *g)
 	collect_members(o);
 	o->rank = fx_calloc(o->n_node, sizeof(u32));
 	o->mark = fx_calloc(o->n_node, sizeof(u32));
-	o->stack = fx_calloc(MAX_SEARCH, sizeof(u32));
+	/* a node is pushed once per search */
+	o->stack = fx_calloc((size_t)o->n_node + 1, sizeof(u32));
+	o->last = FX_EDGE_NONE;
+	o->steps = STEPS + STEPS_PER_NODE * o->n_node;
 	if (sort(g, o))
 		return o;
 	fx_order_free(o);
@@ -267,31 +273,66 @@ static bool covers(const struct fx_ordering *o, u32 v, u32 a)
 	       o->slot[a] >= o->set_first[set_of_slot(o, slot)];
 }
 
-/*
- * Search backwards from @b among the nodes that come after @a; what has a
- * lower rank cannot lie between them.
- */
-enum fx_ordered fx_order_before(struct fx_ordering *o, u32 a, u32 b)
+/* @b waits for @a by its own `after`, or as a release of the same set. */
+bool fx_order_direct(const struct fx_ordering *o, u32 a, u32 b)
 {
-	u32 n = 0, seen = 0, p;
+	const struct fx_edge_desc *e = &o->g->edge[b];
+	u32 low = e->after, high = e->after + e->n_after, p;
 
-	if (o->rank[a] >= o->rank[b])
-		return FX_UNORDERED;
-	o->search++;
+	while (low < high) {
+		u32 mid = low + (high - low) / 2;
+
+		if (o->g->after[mid] == a)
+			return true;
+		if (o->g->after[mid] < a)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	p = pred(o, b, e->n_after);
+	return p != FX_EDGE_NONE && covers(o, p, a);
+}
+
+/*
+ * fx_order_ancestors() - mark what @b waits for, directly or not
+ * @low: down to this rank; what has a lower one is left out
+ *
+ * When @b waits for the instance that was asked about last, what that one
+ * waits for is marked already: a chain of releases is walked once. Return:
+ * false when the bound on all searches together is reached; then nobody knows.
+ */
+bool fx_order_ancestors(struct fx_ordering *o, u32 b, u32 low)
+{
+	u32 n = 0, p;
+
+	if (o->last == FX_EDGE_NONE || low < o->low ||
+	    !fx_order_direct(o, o->last, b)) {
+		o->search++;
+		o->low = low;
+	}
+	o->last = b;
+	o->mark[b] = o->search;
 	o->stack[n++] = b;
 	while (n) {
 		u32 v = o->stack[--n];
 
 		for (u32 i = 0; (p = pred(o, v, i)) != FX_EDGE_NONE; i++) {
-			if (covers(o, p, a))
-				return FX_ORDERED;
-			if (o->rank[p] <= o->rank[a] || o->mark[p] == o->search)
+			if (!o->steps) {
+				o->last = FX_EDGE_NONE;
+				return false;
+			}
+			o->steps--;
+			if (o->rank[p] < o->low || o->mark[p] == o->search)
 				continue;
-			if (++seen == MAX_SEARCH)
-				return FX_ORDER_UNKNOWN;
 			o->mark[p] = o->search;
 			o->stack[n++] = p;
 		}
 	}
-	return FX_UNORDERED;
+	return true;
+}
+
+/* Was @a marked by the last fx_order_ancestors()? */
+bool fx_order_marked(const struct fx_ordering *o, u32 a)
+{
+	return o->mark[a] == o->search;
 }

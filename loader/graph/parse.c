@@ -133,12 +133,20 @@ static void check_pci(struct fx_graph *g, struct fx_place *p)
 
 	for (u32 i = 0; ok && form[i]; i++)
 		ok = form[i] == 'x' ?
-		     strchr("0123456789abcdef", p->match[i]) != NULL :
+		     !!strchr("0123456789abcdef", p->match[i]) :
 		     p->match[i] == form[i];
 	if (!ok)
 		fx_diag_help(fx_diag(g->diags, FX_E_MATCH, p->match_pos,
 				     "'%s' is no PCI address", p->match),
 			     "such as 0000:01:00.0, lower case");
+}
+
+static bool has_control(const char *s)
+{
+	for (; *s; s++)
+		if ((u8)*s < 0x20 || *s == 0x7f)
+			return true;
+	return false;
 }
 
 static void take_match(struct fx_graph *g, const struct fx_key *k,
@@ -174,6 +182,9 @@ static void take_match(struct fx_graph *g, const struct fx_key *k,
 		fx_diag(g->diags, FX_E_MATCH, v->item[0]->pos,
 			"this name has %zu characters; at most %d fit",
 			strlen(word), FX_MATCH_LEN - 1);
+	else if (has_control(word))
+		fx_diag(g->diags, FX_E_MATCH, v->item[0]->pos,
+			"this name has control characters");
 	else if (kind == FX_MATCH_NODE)
 		check_node(g, p);
 	else if (kind == FX_MATCH_PCI)

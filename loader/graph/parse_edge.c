@@ -4,6 +4,7 @@
 
 #include "codes.h"
 #include "fields.h"
+#include "image.h"
 #include "parse.h"
 
 #define MAX_BYTES	(~0ULL >> 1)
@@ -18,8 +19,8 @@ const struct fx_field_info fx_field_info[FX_FIELDS] = {
 	[FX_F_REUSE] = { "reuse", "reuse", FX_UNIT_BYTES, 0, MAX_BYTES },
 	[FX_F_DEADLINE] = { "deadline", "deadline", FX_UNIT_TIME, 1, MAX_BYTES,
 			    true },
-	[FX_F_PRIORITY] = { "priority", "priority", FX_UNIT_NONE, 0, 0xffff,
-			    true },
+	[FX_F_PRIORITY] = { "priority", "priority", FX_UNIT_NONE, 0,
+			    FX_MAX_PRIORITY, true },
 	[FX_F_AT] = { "at", "at", FX_UNIT_BYTES, 0, MAX_BYTES },
 	[FX_F_ALIAS_BYTES] = { "bytes", NULL, FX_UNIT_BYTES, 1, MAX_BYTES },
 };

@@ -98,44 +98,53 @@ static const char *const reduce_name[] = { "sum", "max", "xor" };
 static const struct fx_names reductions = { "reduction", reduce_name, 3 };
 
 static const struct fx_key no_keys[] = { { } };
+
 static const struct fx_key quantize_keys[] = {
 	{ "to", take_to, AT(to), &fx_elements, .required = true },
 	{ "from", take_from, AT(from), &fx_elements },
 	{ }
 };
+
 static const struct fx_key dequantize_keys[] = {
 	{ "to", take_to, AT(to), &fx_elements },
 	{ "from", take_from, AT(from), &fx_elements },
 	{ }
 };
+
 static const struct fx_key compress_keys[] = {
 	{ "algo", fx_take_word, AT(codec), &codecs, .required = true },
 	{ "level", take_number },
 	{ "only_if_pays", take_flag },
 	{ }
 };
+
 static const struct fx_key decompress_keys[] = {
 	{ "algo", fx_take_word, AT(codec), &codecs },
 	{ }
 };
+
 static const struct fx_key checksum_keys[] = {
 	{ "algo", fx_take_word, AT(algo), &fx_checksums, .required = true },
 	{ "verify", take_verify },
 	{ }
 };
+
 static const struct fx_key filter_keys[] = {
 	{ "keep", take_name, .required = true },
 	{ }
 };
+
 static const struct fx_key reduce_keys[] = {
 	{ "op", fx_take_word, AT(codec), &reductions, .required = true },
 	{ "from", take_refs, .required = true },
 	{ }
 };
+
 static const struct fx_key index_keys[] = {
 	{ "index", take_name, .required = true },
 	{ }
 };
+
 static const struct fx_key replicate_keys[] = {
 	{ "to", take_names, .required = true },
 	{ }

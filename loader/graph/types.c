@@ -217,20 +217,35 @@ static void check_blocks(struct fx_graph *g, const struct fx_class *c)
 	}
 }
 
+u64 fx_bytes_out(const struct fx_class *c, u64 bytes)
+{
+	u8 out = c->element;
+
+	for (u32 i = 0; i < c->n_xform; i++)
+		out = c->xform[i].out;
+	return bytes / fx_element_info[c->element].bytes *
+	       fx_element_info[c->element].elems /
+	       fx_element_info[out].elems * fx_element_info[out].bytes;
+}
+
 static void check_shape(struct fx_graph *g, const struct fx_class *c)
 {
 	static const enum fx_field_id strides[] = { FX_F_STRIDE, FX_F_TO_STRIDE };
+	u64 piece[ARRAY_SIZE(strides)];
 	const struct fx_field *chunk = &c->field[FX_F_CHUNK];
 
 	if (!chunk->expr)
 		return;
+	/* at the destination a piece is as small as its chain makes it */
+	piece[0] = chunk->value;
+	piece[1] = fx_bytes_out(c, chunk->value);
 	for (u32 i = 0; i < ARRAY_SIZE(strides); i++) {
 		const struct fx_field *s = &c->field[strides[i]];
 
-		if (s->expr && s->value < chunk->value)
+		if (s->expr && s->value < piece[i])
 			fx_diag_note(fx_diag(g->diags, FX_E_SHAPE, s->pos,
 					     "pieces of %llu bytes overlap at a stride of %llu",
-					     chunk->value, s->value),
+					     piece[i], s->value),
 				     chunk->pos, "the piece is this long");
 	}
 	for (u32 k = 0; k < c->count; k++) {
@@ -243,17 +258,6 @@ static void check_shape(struct fx_graph *g, const struct fx_class *c)
 					 bytes, chunk->value), c, k);
 		break;
 	}
-}
-
-u64 fx_bytes_out(const struct fx_class *c, u64 bytes)
-{
-	u8 out = c->element;
-
-	for (u32 i = 0; i < c->n_xform; i++)
-		out = c->xform[i].out;
-	return bytes / fx_element_info[c->element].bytes *
-	       fx_element_info[c->element].elems /
-	       fx_element_info[out].elems * fx_element_info[out].bytes;
 }
 
 static void check_chain(struct fx_graph *g, struct fx_class *c)

@@ -212,10 +212,7 @@ static enum fx_rc check_source(const char *source)
 	int err = fx_read_file(source, MAX_SOURCE, &text, &len);
 
 	free(text);
-	if (!err)
-		return FX_RC_OK;
-	fx_err("the policy %s cannot be read: %s", source, strerror(-err));
-	return err == -EACCES || err == -EIO ? FX_RC_SYSTEM : FX_RC_INPUT;
+	return err ? fx_read_failed("the policy", source, err) : FX_RC_OK;
 }
 
 enum fx_rc fx_lower_kernel(const char *source, const char *include,

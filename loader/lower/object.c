@@ -143,6 +143,7 @@ static void find_graph(struct object *o, const char *sec, u32 at,
 	GElf_Shdr shdr;
 	Elf_Scn *scn = section(o->elf, sec, &shdr);
 	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
+	struct fx_diag *d;
 
 	o->policy->graph = NULL;
 	for (u32 j = 0; j < btf_vlen(t); j++) {
@@ -158,10 +159,11 @@ static void find_graph(struct object *o, const char *sec, u32 at,
 			o->policy->graph =
 				fx_strndup((char *)data->d_buf + start, size);
 	}
-	if (!o->policy->graph)
-		fx_diag_help(fx_diag(o->diags, FX_E_POLICY_NONE, whole,
-				     "struct fabric_ext_ops of this policy has no field 'graph' to fill in"),
-			     "include <fabric_ext/policy.bpf.h> of this version");
+	if (o->policy->graph)
+		return;
+	d = fx_diag(o->diags, FX_E_POLICY_NONE, whole,
+		    "struct fabric_ext_ops of this policy has no field 'graph' to fill in");
+	fx_diag_help(d, "include <fabric_ext/policy.bpf.h> of this version");
 }
 
 static void take_variable(struct object *o, const char *sec,

@@ -21,6 +21,7 @@
 #include "pure/crc32c.h"
 #include "pure/transform.h"
 
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define BLOCK	(64u << 10)
 #define RUNS	15
 
@@ -92,14 +93,14 @@ static const struct {
 	{ "Move+Dequantize", bench_dequantize, 0 },
 };
 
-#define OPS	(sizeof(ops) / sizeof(ops[0]))
+#define OPS	ARRAY_SIZE(ops)
 
 static double now(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 static double time_op(struct arena *a, size_t op)
@@ -165,7 +166,7 @@ static void fill(u8 *dst, size_t bytes)
 
 	srand48(1);
 	for (i = 0; i < bytes; i += 2) {
-		float v = (float)(sqrt(-2 * log(1 - drand48())) *
+		float v = (float)(sqrt(-2.0 * log(1 - drand48())) *
 				  cos(2 * M_PI * drand48()));
 		u32 bits;
 

@@ -47,12 +47,6 @@ u8 *exact_alloc(size_t len, size_t misalign, void **base)
 	return (u8 *)*base + misalign;
 }
 
-int run_tests_tap(const char *name, const struct CMUnitTest *tests, size_t n)
-{
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return _cmocka_run_group_tests(name, tests, n, NULL, NULL) ? 1 : 0;
-}
-
 /*
  * RFC 3720, 12.1: the bits of the message are the coefficients of a polynomial,
  * each byte lowest bit first, the first 32 complemented; that times x^32 modulo

@@ -24,16 +24,8 @@ struct cpu_set_case {
 
 extern struct cpu_set_case cpu_plain, cpu_crc32, cpu_avx2;
 
-/* A test once per set; a set that this CPU lacks is skipped with the reason. */
-#define TEST_PER_CPU(f)								\
-	{ #f ": no special instructions", f, NULL, NULL, &cpu_plain },		\
-	{ #f ": crc32 instruction", f, NULL, NULL, &cpu_crc32 },		\
-	{ #f ": AVX2", f, NULL, NULL, &cpu_avx2 }
-
-/* The same for code that has no use for crc32. */
-#define TEST_PER_VECTOR(f)							\
-	{ #f ": no vectors", f, NULL, NULL, &cpu_plain },			\
-	{ #f ": AVX2", f, NULL, NULL, &cpu_avx2 }
+/* A test with one of them; where this CPU lacks it, skipped with the reason. */
+#define TEST_ON(f, set)		{ #f " with " #set, f, NULL, NULL, &(set) }
 
 u32 cpu_or_skip(void **state);
 
@@ -44,8 +36,6 @@ void rnd_bytes(void *p, size_t len);
 
 /* Memory whose ends are watched by ASan, at a chosen misalignment. */
 u8 *exact_alloc(size_t len, size_t misalign, void **base);
-
-int run_tests_tap(const char *name, const struct CMUnitTest *tests, size_t n);
 
 /* RFC 3720 bit by bit, sharing nothing with the code under test. */
 u32 ref_crc32c(const void *p, size_t len);

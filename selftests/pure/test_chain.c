@@ -142,7 +142,7 @@ static void any_bytes(void **state)
 			size_t i;
 
 			for (i = 0; i < sizeof(x); i++)
-				b[i] %= i % 4 == 3 ? 2 : 6;
+				b[i] %= (i % 4 == 3) ? 2 : 6;
 		}
 		fault = fx_chain_check(x, n, (u8)rnd_below(9), rnd() & 1, &chain, &at);
 		assert_in_range(fault, 0, FX_CHAIN_FAULTS - 1);
@@ -214,7 +214,10 @@ static void sizes(void **state)
 		n = 42;
 		assert_int_equal(fx_chain_bytes(cases[i].chain, cases[i].src, &n),
 				 cases[i].ret);
-		assert_true(n == (cases[i].ret ? 42 : cases[i].dst));
+		if (cases[i].ret)
+			assert_true(n == 42);
+		else
+			assert_true(n == cases[i].dst);
 		assert_int_equal(fx_pass_begin(&pass, cases[i].chain, cases[i].src, 0),
 				 cases[i].ret);
 	}
@@ -233,5 +236,6 @@ int main(void)
 		cmocka_unit_test(sizes),
 	};
 
-	return run_tests_tap("pure/chain", tests, ARRAY_SIZE(tests));
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("pure/chain", tests, NULL, NULL) ? 1 : 0;
 }

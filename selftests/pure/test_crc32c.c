@@ -123,11 +123,20 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tables),
-		TEST_PER_CPU(known_vectors),
-		TEST_PER_CPU(every_alignment_and_length),
-		TEST_PER_CPU(long_lengths),
-		TEST_PER_CPU(continues_at_every_split),
+		TEST_ON(known_vectors, cpu_plain),
+		TEST_ON(known_vectors, cpu_crc32),
+		TEST_ON(known_vectors, cpu_avx2),
+		TEST_ON(every_alignment_and_length, cpu_plain),
+		TEST_ON(every_alignment_and_length, cpu_crc32),
+		TEST_ON(every_alignment_and_length, cpu_avx2),
+		TEST_ON(long_lengths, cpu_plain),
+		TEST_ON(long_lengths, cpu_crc32),
+		TEST_ON(long_lengths, cpu_avx2),
+		TEST_ON(continues_at_every_split, cpu_plain),
+		TEST_ON(continues_at_every_split, cpu_crc32),
+		TEST_ON(continues_at_every_split, cpu_avx2),
 	};
 
-	return run_tests_tap("pure/crc32c", tests, ARRAY_SIZE(tests));
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("pure/crc32c", tests, NULL, NULL) ? 1 : 0;
 }
