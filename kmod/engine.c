@@ -2,9 +2,9 @@
 /*
  * The way of a movement.
  *
- *	submit ── checked ── routed ──┬── refused ────────────────┐
- *	                              └── lane ── worker ── ended ─┴── done ── reaped
- *	close ── what is in a lane: cancelled; what runs: cancelled at a step
+ *	submit -- checked -- routed --+-- refused ---------------+-- done -- reaped
+ *	                              +-- lane -- worker -- ended +
+ *	close: what is in a lane is cancelled, what runs too, at its next step
  *
  * A destination that the engine has to allocate is allocated when the movement
  * is routed, in the submitter's context: its memory cgroup pays, its cpuset and
@@ -56,8 +56,10 @@ static u8 fx_lane_of(struct fx_queue *q, const struct fx_job *job, u8 priority)
 	for (lane = 0; lane < priority; lane++) {
 		if (ordered && q->queued[lane])
 			break;
-		if (src->writers[lane] || dst->writers[lane] ||
-		    dst->readers[lane])
+		if (src->writers[lane])
+			break;
+		/* nobody else knows a new destination */
+		if (!job->fresh && (dst->writers[lane] || dst->readers[lane]))
 			break;
 	}
 	return lane;

@@ -248,12 +248,13 @@ static u32 fx_reason_of(int err)
 int fx_cpu_run(struct fx_job *job, struct fx_pass *pass, const bool *cancel,
 	       u32 *reason)
 {
-	/* exported meanwhile, a buffer gets its dma-buf: the same for begin, end */
-	struct dma_buf *from = smp_load_acquire(&job->src->dmabuf);
-	struct dma_buf *into = smp_load_acquire(&job->dst->dmabuf);
 	struct fx_run run = { .job = job, .pass = pass, .cancel = cancel };
+	struct dma_buf *from, *into;
 	int err;
 
+	/* a buffer may be exported meanwhile: the same dma-buf, or none, for all */
+	from = smp_load_acquire(&job->src->dmabuf); /* of fx_dmabuf_of() */
+	into = smp_load_acquire(&job->dst->dmabuf); /* of fx_dmabuf_of() */
 	if (!fx_job_types_meet(job)) {
 		*reason = FX_REFUSED_TRANSFORM;
 		return -EINVAL;
