@@ -3,7 +3,7 @@
 # Everything is built and tested in the Debian 13 root that scripts/devroot
 # makes: called outside, make calls itself again inside, once for all goals.
 
-goals := demo check kmod loader bpf selftests doc install
+goals := demo check kmod loader bpf selftests bench-hooks doc install
 
 help:
 	@echo 'make demo [MODEL=config.json]  one policy enforced on a model'\''s prefill graph'
@@ -12,6 +12,7 @@ help:
 	@echo 'make loader                    fabricctl'
 	@echo 'make bpf                       the shipped policies'
 	@echo 'make selftests                 the tests, without running them'
+	@echo 'make bench-hooks                what a hooked call costs, in instructions'
 	@echo 'make doc                       man pages and documentation'
 	@echo 'make install [DESTDIR=DIR]     module for the running kernel, fabricctl, headers'
 	@echo 'make clean                     remove what was built'
@@ -81,8 +82,17 @@ $(out)/include/vmlinux.h: /usr/lib/modules/$(stable)/build/vmlinux
 	@bpftool btf dump file $< format c >$@.new
 	@mv $@.new $@
 
-selftests:
+# Modules that play drivers in the tests.
+testmod-%: FORCE
+	@scripts/link-tree selftests/modules $(out)/kmod-test-$*
+	+@$(MAKE) -s -C /usr/lib/modules/$*/build M=$(out)/kmod-test-$* W=1 KCFLAGS=-Werror modules
+
+selftests: $(kernels:%=testmod-%)
 	+@$(MAKE) -s -C selftests OUT=$(out) LINUX=/usr/src/linux-source-6.12
+
+bench-hooks: kmod loader $(kernels:%=testmod-%)
+	+@$(MAKE) -s -C bench OUT=$(out)
+	@for k in stable newest; do scripts/vm run --icount $$k -- sh bench/hook-cost.sh || exit; done
 
 check:
 	@scripts/check '$(ONLY)'

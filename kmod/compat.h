@@ -7,9 +7,11 @@
 #include <linux/ftrace.h>
 #include <linux/kernel.h>
 #include <linux/memory.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/pci-p2pdma.h>
 #include <linux/version.h>
+#include <linux/workqueue.h>
 
 #ifndef CONFIG_X86_64
 #error "fabric_ext redirects functions through x86-64 ftrace registers"
@@ -27,11 +29,27 @@
 #define KF_TRUSTED_ARGS		0
 #endif
 
+/* Unbound work items go to system_dfl_wq since 6.17; the old name warns. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+#define fx_unbound_wq		system_unbound_wq
+#else
+#define fx_unbound_wq		system_dfl_wq
+#endif
+
 /* 7.x has P2P mapping types decided by one traceable function. */
 #ifdef CONFIG_PCI_P2PDMA
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
 #define FX_HAVE_P2P_MAP_TYPE	1
 #endif
+#endif
+
+/* A page frame number was a type of its own before 6.17. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+#include <linux/pfn_t.h>
+#define fx_insert_mixed(vma, addr, pfn)	\
+	vmf_insert_mixed(vma, addr, pfn_to_pfn_t(pfn))
+#else
+#define fx_insert_mixed(vma, addr, pfn)	vmf_insert_mixed(vma, addr, pfn)
 #endif
 
 /* drivers/cxl/cxl.h is private, its bus type is exported (namespace CXL). */

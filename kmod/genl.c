@@ -55,6 +55,12 @@ static const struct nla_policy fx_name_policy[] = {
 	[FX_A_NAME]	= FX_NAME_POLICY,
 };
 
+/* Without a policy 6.12 takes anything from who has nothing to say. */
+static const struct nla_policy fx_bare_policy[] = {
+	[FX_A_NAME]	= { .type = NLA_REJECT,
+			    .reject_message = "this command takes no attribute" },
+};
+
 /**
  * fx_genl_need() - check that a request has the attributes it must have
  * @info: request
@@ -166,9 +172,8 @@ static int fx_genl_pre_doit(const struct genl_split_ops *ops,
 #define FX_DO_NAME(_cmd, _doit)						\
 	FX_DO(_cmd, _doit, fx_name_policy, FX_A_NAME)
 
-/* A command without a policy takes no attribute at all. */
 #define FX_DO_BARE(_cmd, _doit)						\
-	FX_DO(_cmd, _doit, NULL, 0)
+	FX_DO(_cmd, _doit, fx_bare_policy, FX_A_NAME)
 
 #define FX_DUMP_TABLE(_cmd)						\
 	FX_DUMP(_cmd, fx_dump_table, fx_name_policy, FX_A_NAME)
@@ -183,7 +188,7 @@ static const struct genl_split_ops fx_genl_ops[] = {
 	FX_DO_BARE(FX_CMD_GRAPH_ABORT, fx_upload_abort),
 	FX_DO_NAME(FX_CMD_GRAPH_DEL, fx_genl_del),
 	FX_DO_NAME(FX_CMD_GRAPH_GET, fx_genl_get_graph),
-	FX_DUMP(FX_CMD_GRAPH_GET, fx_dump_graphs, NULL, 0),
+	FX_DUMP(FX_CMD_GRAPH_GET, fx_dump_graphs, fx_bare_policy, FX_A_NAME),
 	FX_DUMP_TABLE(FX_CMD_PLACE_GET),
 	FX_DUMP_TABLE(FX_CMD_CLASS_GET),
 	FX_DUMP_TABLE(FX_CMD_EDGE_GET),
@@ -294,17 +299,19 @@ int fx_genl_init(void)
 	err = genl_register_family(&fx_genl_family);
 	if (err)
 		fx_uploads_exit();
+	else
+		fx_observe_to(fx_genl_deliver);
 	return err;
 }
 
 /**
  * fx_genl_exit() - unregister the family and forget open uploads
  *
- * Context: module exit, after fx_observe_exit(): no event is sent any more.
- * Dumps that are under way hold the module, so none is.
+ * Context: module exit. Dumps that are under way hold the module, so none is.
  */
 void fx_genl_exit(void)
 {
+	fx_observe_to(NULL);
 	genl_unregister_family(&fx_genl_family);
 	fx_uploads_exit();
 }

@@ -15,8 +15,11 @@ struct genl_info;
 struct netlink_callback;
 struct sk_buff;
 
-/* Bytes of records in one chunk. A message stays under netlink's 64 KiB. */
-#define FX_GENL_CHUNK_MAX	32768
+/*
+ * Bytes of records in one chunk: a netlink policy's ranges are 16 bit and
+ * signed, and a record is a multiple of 8 bytes.
+ */
+#define FX_GENL_CHUNK_MAX	32760
 
 /* Transactions open at once on the whole machine. */
 #define FX_UPLOADS_MAX		16

@@ -17,6 +17,7 @@
 #include "graph.h"
 #include "observe.h"
 #include "place.h"
+#include "tag.h"
 
 static DEFINE_MUTEX(fx_graphs_lock);
 LIST_HEAD(fx_graphs);
@@ -96,7 +97,9 @@ void fx_graph_put(struct fx_graph *g)
 struct fx_graph *fx_graph_new(const struct fx_image_hdr *hdr,
 			      struct netlink_ext_ack *extack)
 {
-	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO;
+	/* too large for its memory cgroup is an error, not a reason to kill */
+	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL |
+			  __GFP_NOWARN;
 	struct fx_graph *g;
 	int i;
 
@@ -268,6 +271,7 @@ int fx_graph_remove(const char *name, struct netlink_ext_ack *extack)
 		err = -ENOENT;
 	} else {
 		g->dead = true;
+		fx_tag_drop_graph(g);
 	}
 	mutex_unlock(&g->owner);
 

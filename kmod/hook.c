@@ -20,6 +20,7 @@
 #include <linux/kprobes.h>
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
+#include "compat.h"
 #include "hook.h"
 
 #define FX_HOOK_IDLE_MS	1000
@@ -173,7 +174,7 @@ void fx_hooks_put(u64 ops)
 	for (op = 0; op < FX_OPS; op++)
 		if (ops & FX_OP_BIT(op))
 			atomic_dec(&fx_hook_users[op]);
-	mod_delayed_work(system_unbound_wq, &fx_hooks_idle_work,
+	mod_delayed_work(fx_unbound_wq, &fx_hooks_idle_work,
 			 msecs_to_jiffies(FX_HOOK_IDLE_MS));
 }
 

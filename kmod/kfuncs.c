@@ -33,6 +33,11 @@ struct fx_buf_tag {
 	u64 bytes;
 };
 
+static struct fx_graph *fx_call_graph(const struct fx_call *call)
+{
+	return ((struct fx_policy *)call->policy)->graph;
+}
+
 __bpf_kfunc_start_defs();
 
 /**
@@ -119,7 +124,7 @@ __bpf_kfunc s64 fx_bpf_place_used(struct fx_call *call, u32 place)
  */
 __bpf_kfunc u32 fx_bpf_dev_place(struct fabric_ext_admit_args *args)
 {
-	return fx_place_of_dev(args->call.policy->graph, args->dev);
+	return fx_place_of_dev(fx_call_graph(&args->call), args->dev);
 }
 
 /**
@@ -133,19 +138,20 @@ __bpf_kfunc u32 fx_bpf_dev_place(struct fabric_ext_admit_args *args)
  */
 __bpf_kfunc u32 fx_bpf_buf_place(struct fabric_ext_admit_args *args)
 {
-	struct fx_graph *g = args->call.policy->graph;
-	const struct fx_tag *tag;
+	struct fx_graph *g = fx_call_graph(&args->call);
+	struct dma_buf *dmabuf = args->dmabuf;
 	u32 place = FX_PLACE_NONE;
+	const struct fx_tag *tag;
 
-	if (!args->dmabuf)
+	if (!dmabuf)
 		return FX_PLACE_NONE;
 	rcu_read_lock();
-	tag = fx_tag_find(args->dmabuf);
+	tag = fx_tag_find(dmabuf);
 	if (tag && tag->graph == g)
 		place = tag->place;
 	rcu_read_unlock();
 	return place != FX_PLACE_NONE ? place :
-		fx_place_of_exporter(g, args->dmabuf->exp_name);
+		fx_place_of_exporter(g, dmabuf->exp_name);
 }
 
 /**
@@ -210,7 +216,7 @@ __bpf_kfunc int fx_bpf_event(struct fx_call *call, u64 arg0, u64 arg1)
 		.arg1 = arg1,
 	};
 
-	fx_emit(call->policy->graph, &ev);
+	fx_emit(fx_call_graph(call), &ev);
 	return 0;
 }
 
@@ -240,7 +246,7 @@ __bpf_kfunc void fx_bpf_error(struct fx_call *call, const char *msg__str)
  */
 __bpf_kfunc int fx_bpf_dump(struct fabric_ext_exit_args *args, const char *key__str, u64 value)
 {
-	struct fx_graph *g = args->call.policy->graph;
+	struct fx_graph *g = fx_call_graph(&args->call);
 	size_t room = sizeof(g->exit_dump) - g->dump_len;
 	int n;
 

@@ -4,30 +4,42 @@
 
 #include <linux/init.h>
 #include <linux/module.h>
+#include "chrdev.h"
 #include "compat.h"
+#include "engine.h"
+#include "genl.h"
 #include "graph.h"
 #include "hook.h"
 #include "inject.h"
 #include "memory.h"
+#include "node.h"
 #include "observe.h"
 #include "ops.h"
 #include "tag.h"
 
-/* Each part is undone in reverse; a part without @exit leaves with the module. */
+/*
+ * Each part is undone in reverse; a part without @exit leaves with the module.
+ * The registrations with BPF come before the control plane: a policy needs a
+ * graph, and graphs come through it.
+ */
 static const struct {
 	const char *name;
 	int (*init)(void);
 	void (*exit)(void);
 } fx_parts[] = {
 	{ "fault injection", fx_inject_init, fx_inject_exit },
+	{ "events", fx_observe_init, fx_observe_exit },
 	{ "policies", fx_policy_init, fx_policy_exit },
 	{ "graphs", NULL, fx_graph_exit },
-	{ "tags", fx_tag_init, fx_tag_exit },
 	{ "hooks", NULL, fx_hooks_exit },
-	{ "memory", fx_memory_init, fx_memory_exit },
+	{ "tags", fx_tag_init, fx_tag_exit },
+	{ "memory notifiers", fx_memory_init, fx_memory_exit },
+	{ "held memory", fx_node_init, fx_node_exit },
+	{ "engine", fx_engine_init, fx_engine_exit },
 	{ "kfuncs", fx_kfuncs_register, NULL },
-	/* last: from here on policies come */
 	{ "struct_ops", fx_struct_ops_register, NULL },
+	{ "control plane", fx_genl_init, fx_genl_exit },
+	{ "data plane", fx_chrdev_register, fx_chrdev_unregister },
 };
 
 static void fx_parts_exit(size_t n)

@@ -3,8 +3,10 @@
  * Events: a ring per graph. A writer never waits for a reader; a reader that
  * is too slow finds records gone and counted, never half a record.
  */
+#include <linux/cleanup.h>
 #include <linux/irq_work.h>
 #include <linux/ktime.h>
+#include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -30,6 +32,7 @@ struct fx_ring {
 	struct fx_event slot[FX_RING_SLOTS];
 };
 
+static DEFINE_MUTEX(fx_deliver_lock);			/* fx_deliver */
 static void (*fx_deliver)(struct fx_graph *g);
 static struct workqueue_struct *fx_deliver_wq;
 static struct irq_work fx_deliver_kick;
@@ -38,6 +41,9 @@ static void fx_deliver_all(struct work_struct *work)
 {
 	struct fx_graph *g = NULL;
 
+	guard(mutex)(&fx_deliver_lock);
+	if (!fx_deliver)
+		return;
 	while ((g = fx_graph_next(g)))
 		fx_deliver(g);
 }
@@ -159,21 +165,31 @@ void fx_observe_flush(void)
 }
 
 /**
- * fx_observe_init() - begin to deliver
- * @deliver: sends what one graph's ring has; may sleep
+ * fx_observe_to() - say who delivers
+ * @deliver: sends what one graph's ring has, may sleep; NULL: nobody does
+ *
+ * Context: may sleep; when it returns, the one before does not run any more.
+ */
+void fx_observe_to(void (*deliver)(struct fx_graph *g))
+{
+	guard(mutex)(&fx_deliver_lock);
+	fx_deliver = deliver;
+}
+
+/**
+ * fx_observe_init() - be ready for events
  *
  * Return: 0 or -ENOMEM.
  */
-int fx_observe_init(void (*deliver)(struct fx_graph *g))
+int fx_observe_init(void)
 {
-	fx_deliver = deliver;
 	init_irq_work(&fx_deliver_kick, fx_deliver_irq);
 	fx_deliver_wq = alloc_ordered_workqueue("fabric_ext_events", 0);
 	return fx_deliver_wq ? 0 : -ENOMEM;
 }
 
 /**
- * fx_observe_exit() - stop delivering
+ * fx_observe_exit() - the opposite of fx_observe_init()
  *
  * Context: may sleep; nobody emits any more.
  */

@@ -14,8 +14,8 @@ void fx_emit(struct fx_graph *g, struct fx_event *ev);
 u32 fx_ring_read(struct fx_ring *ring, u64 *pos, struct fx_event *out, u32 n);
 void fx_ring_totals(struct fx_ring *ring, u64 *emitted, u64 *lost);
 
-/* genl.c: sends what a graph's ring has to the multicast group */
-int fx_observe_init(void (*deliver)(struct fx_graph *g));
+int fx_observe_init(void);
+void fx_observe_to(void (*deliver)(struct fx_graph *g));
 void fx_observe_flush(void);
 void fx_observe_exit(void);
 

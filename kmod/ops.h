@@ -4,7 +4,11 @@
  *
  * Types up to "end of what policies see" reach policies through the module's
  * BTF; bpf/include/fabric_ext/policy.bpf.h declares them again for CO-RE.
- * Their names carry a prefix because CO-RE stops at vmlinux candidates.
+ * Their names carry a prefix because CO-RE stops at vmlinux candidates, and
+ * they point to no type of the kernel: 7.3's own types do not merge with those
+ * of a module's BTF, each that refers to one is there once per source file,
+ * and then struct_ops does not find its own (-EINVAL). A policy that wants to
+ * look into an object casts: bpf_core_cast(args->dmabuf, struct dma_buf).
  */
 #ifndef FX_OPS_H
 #define FX_OPS_H
@@ -13,12 +17,9 @@
 #include <linux/workqueue.h>
 #include "graph.h"
 
-struct device;
-struct dma_buf;
-
 /**
  * struct fx_call - first member of every op's arguments
- * @policy: the policy that is asked; opaque to it
+ * @policy: struct fx_policy that is asked; opaque to it
  * @op: enum fx_op
  * @edge: edge instance of the object, or FX_EDGE_NONE
  *
@@ -26,7 +27,7 @@ struct dma_buf;
  * asks sets @edge, fx_ask_*() the rest.
  */
 struct fx_call {
-	struct fx_policy *policy;
+	void *policy;
 	u32 op;
 	u32 edge;
 };
@@ -35,8 +36,8 @@ struct fx_call {
  * struct fabric_ext_admit_args - an operation that is about to happen
  * @call: common head
  * @bytes: size of the object in bytes, 0 where it has none
- * @dmabuf: the dma-buf, NULL for other operations and for export
- * @dev: importing device (attach, map, unmap, detach), CXL device, P2P
+ * @dmabuf: the struct dma_buf, NULL for other operations and for export
+ * @dev: struct device: importing device (attach, map, unmap, detach), CXL device, P2P
  *	provider; NULL where there is none
  * @phys: physical address (memory online), else 0
  * @place: the place that the object matches, or FX_PLACE_NONE; set for CXL
@@ -47,8 +48,8 @@ struct fx_call {
 struct fabric_ext_admit_args {
 	struct fx_call call;
 	u64 bytes;
-	struct dma_buf *dmabuf;
-	struct device *dev;
+	void *dmabuf;
+	void *dev;
 	u64 phys;
 	u32 place;
 	u32 dir;
@@ -57,15 +58,15 @@ struct fabric_ext_admit_args {
 /**
  * struct fabric_ext_p2p_args - a P2P mapping is typed
  * @call: common head
- * @provider: device whose memory is mapped
- * @client: device that wants to reach it
+ * @provider: struct device whose memory is mapped
+ * @client: struct device that wants to reach it
  * @provider_place: place that @provider matches, or FX_PLACE_NONE
  * @client_place: place that @client matches, or FX_PLACE_NONE
  */
 struct fabric_ext_p2p_args {
 	struct fx_call call;
-	struct device *provider;
-	struct device *client;
+	void *provider;
+	void *client;
 	u32 provider_place;
 	u32 client_place;
 };

@@ -460,7 +460,7 @@ MODULE_PARM_DESC(bypass, "end all policies and attach none (bool)");
  */
 int fx_policy_init(void)
 {
-	fx_policy_wq = alloc_workqueue("fabric_ext_policy", 0, 1);
+	fx_policy_wq = alloc_workqueue("fabric_ext_policy", WQ_UNBOUND, 1);
 	return fx_policy_wq ? 0 : -ENOMEM;
 }
 

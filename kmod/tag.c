@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 
+#include "buffer.h"
 #include "hook.h"
 #include "tag.h"
 
@@ -115,7 +116,7 @@ static void fx_tag_unreserve(bool hooked)
  */
 int fx_tag_set(struct dma_buf *dmabuf, struct fx_graph *g, u32 edge, u16 place)
 {
-	const bool hooked = true;
+	bool hooked = !fx_dmabuf_is_ours(dmabuf);
 	struct fx_edge *e = fx_edge_at(g, edge);
 	struct fx_tag *tag, *old;
 	int err;
@@ -252,13 +253,21 @@ int fx_tag_init(void)
 }
 
 /**
- * fx_tag_exit() - wait until the tags are freed
+ * fx_tag_exit() - drop what is left and wait until it is freed
  *
- * Context: module exit, after all graphs were removed; may sleep.
+ * Context: module exit, once no hook is in and no file is open; may sleep.
  */
 void fx_tag_exit(void)
 {
-	WARN_ON_ONCE(fx_tags_any());
+	struct hlist_node *next;
+	struct fx_tag *tag;
+	int bucket;
+
+	spin_lock(&fx_tag_lock);
+	hash_for_each_safe(fx_tags, bucket, next, tag, link)
+		fx_tag_unlink(tag);
+	atomic_set(&fx_tag_count, 0);
+	spin_unlock(&fx_tag_lock);
 	/* the grace periods, then the works that they queue */
 	rcu_barrier();
 	destroy_workqueue(fx_tag_wq);

@@ -24,7 +24,8 @@ struct json_object;
 struct fx_bundle {
 	char *dir;
 	struct fx_image image;		/* .hdr->name, .hdr->digest, tables */
-	char *object;			/* path of kernel/policy.bpf.o */
+	char *object;			/* kernel/policy.bpf.o, as checked */
+	size_t object_size;
 	char *ops_map;			/* its map of type fabric_ext_ops */
 	u64 ops;			/* bit per op of fx_policy_ops */
 	struct json_object *manifest;
@@ -46,8 +47,9 @@ void fx_bundle_close(struct fx_bundle *b);
 struct fx_bundle_parts {
 	const void *image;		/* header and tables */
 	size_t image_size;
-	const char *object;		/* file to copy to kernel/policy.bpf.o */
-	struct json_object *manifest;	/* borrowed; files are added */
+	const void *object;		/* kernel/policy.bpf.o */
+	size_t object_size;
+	struct json_object *manifest;	/* borrowed; digests are added */
 	struct json_object *obligations;
 };
 

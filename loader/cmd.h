@@ -51,6 +51,8 @@ struct fx_command {
 	const char *details;	/* more lines for --help, or NULL */
 	const struct fx_operand *operands;
 	const struct fx_option *options;
+	const char *rest;	/* what follows `--`: its help, or NULL: none */
+	size_t rest_at;		/* where: char **, NULL terminated, or NULL */
 	size_t config_size;
 	const void *defaults;	/* of the config structure, or NULL: zero */
 	enum fx_rc (*run)(const void *config);

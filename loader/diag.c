@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,30 @@ void fx_err(const char *fmt, ...)
 		errors = fx_json_array();
 	fx_json_add_str(errors, s);
 	free(s);
+}
+
+enum fx_rc fx_read_failed(const char *what, const char *path, int err)
+{
+	static const struct {
+		int err;
+		const char *text;
+	} input[] = {
+		{ -ENOENT, "there is no such file" },
+		{ -ENOTDIR, "a part of its path is no directory" },
+		{ -ENAMETOOLONG, "its name is too long" },
+		{ -EISDIR, "it is a directory" },
+		{ -EINVAL, "it is no regular file" },
+		{ -EFBIG, "it is too large" },
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(input); i++) {
+		if (input[i].err != err)
+			continue;
+		fx_err("%s %s cannot be read: %s", what, path, input[i].text);
+		return FX_RC_INPUT;
+	}
+	fx_err("%s %s cannot be read: %s", what, path, strerror(-err));
+	return FX_RC_SYSTEM;
 }
 
 void fx_info(const char *fmt, ...)
@@ -347,7 +372,8 @@ u32 fx_diags_print(struct fx_diags *d)
 {
 	u32 n = d->n;
 
-	qsort(d->diag, n, sizeof(*d->diag), by_place);
+	if (n)
+		qsort(d->diag, n, sizeof(*d->diag), by_place);
 	for (u32 i = 0; i < n; i++) {
 		if (fx_json_mode) {
 			print_json(d, &d->diag[i]);

@@ -20,6 +20,15 @@ struct json_object;
  */
 void fx_err(const char *fmt, ...) fx_printf(1, 2);
 
+/*
+ * fx_read_failed() - tell why an input file could not be read
+ * @what: "the graph"
+ * @err: what fx_read_file() said
+ *
+ * Return: FX_RC_INPUT when another name would help, FX_RC_SYSTEM otherwise.
+ */
+enum fx_rc fx_read_failed(const char *what, const char *path, int err);
+
 /* fx_info() - progress for people, on standard error; silent with -j. */
 void fx_info(const char *fmt, ...) fx_printf(1, 2);
 

@@ -175,6 +175,11 @@ static enum fx_rc parse(const struct fx_command *cmd, int argc, char **argv,
 
 	for (int i = 1; i < argc;) {
 		if (options && !strcmp(argv[i], "--")) {
+			if (cmd->rest) {
+				*(char ***)(config + cmd->rest_at) =
+					i + 1 < argc ? argv + i + 1 : NULL;
+				break;
+			}
 			options = false;
 			i++;
 			continue;
@@ -259,13 +264,15 @@ void fx_command_help(const struct fx_command *cmd)
 	printf("usage: fabricctl %s [options]", cmd->name);
 	for (const struct fx_operand *p = cmd->operands; p && p->name; p++)
 		printf(p->optional ? " [%s]" : " %s", p->name);
-	printf("\n\n  %s\n", cmd->summary);
+	printf("%s\n\n  %s\n", cmd->rest ? " [-- CMD...]" : "", cmd->summary);
 	if (cmd->details)
 		printf("\n%s", cmd->details);
 	if (cmd->operands && cmd->operands->name)
 		printf("\noperands:\n");
 	for (const struct fx_operand *p = cmd->operands; p && p->name; p++)
 		printf("  %-22s  %s\n", p->name, p->help);
+	if (cmd->rest)
+		printf("  %-22s  %s\n", "-- CMD...", cmd->rest);
 	printf("\noptions:\n");
 	for (const struct fx_option *o = cmd->options; o && o->name; o++)
 		option_help(o);

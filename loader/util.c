@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cmd.h"
 #include "util.h"
@@ -53,6 +55,61 @@ char *fx_asprintf(const char *fmt, ...)
 	return check(s);
 }
 
+struct fx_arena_chunk {
+	struct fx_arena_chunk *next;
+	size_t used, size;
+	u64 data[];
+};
+
+void *fx_arena_alloc(struct fx_arena *a, size_t size)
+{
+	struct fx_arena_chunk *c = a->chunk;
+	size_t cap = 32 << 10;
+	void *p;
+
+	size = (size + 15) & ~(size_t)15;
+	if (!c || c->size - c->used < size) {
+		if (cap < size)
+			cap = size;
+		c = fx_alloc(sizeof(*c) + cap);
+		c->next = a->chunk;
+		c->used = 0;
+		c->size = cap;
+		a->chunk = c;
+	}
+	p = (char *)c->data + c->used;
+	c->used += size;
+	return memset(p, 0, size);
+}
+
+void *fx_arena_dup(struct fx_arena *a, const void *p, size_t size)
+{
+	void *copy = fx_arena_alloc(a, size);
+
+	if (size)
+		memcpy(copy, p, size);
+	return copy;
+}
+
+char *fx_arena_strndup(struct fx_arena *a, const char *s, size_t n)
+{
+	char *copy = fx_arena_alloc(a, n + 1);
+
+	memcpy(copy, s, n);
+	return copy;
+}
+
+void fx_arena_free(struct fx_arena *a)
+{
+	struct fx_arena_chunk *c, *next;
+
+	for (c = a->chunk; c; c = next) {
+		next = c->next;
+		free(c);
+	}
+	a->chunk = NULL;
+}
+
 static const struct {
 	const char *name;
 	enum fx_unit_kind kind;
@@ -82,7 +139,8 @@ static const struct {
 	{ "s", FX_UNIT_TIME, 1000000000ULL },
 };
 
-static bool is_word(char c)
+/* fx_is_word() - may the character stand in an identifier */
+bool fx_is_word(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
 	       (c >= '0' && c <= '9') || c == '_';
@@ -130,11 +188,11 @@ enum fx_number_err fx_parse_number(const char *s, const char **end,
 					   &out->value))
 			return FX_NUM_RANGE;
 	*end = s;
-	if (!is_word(*s))
+	if (!fx_is_word(*s))
 		return FX_NUM_OK;
 	for (u32 i = 0; i < ARRAY_SIZE(units); i++) {
 		len = strlen(units[i].name);
-		if (strncmp(s, units[i].name, len) || is_word(s[len]))
+		if (strncmp(s, units[i].name, len) || fx_is_word(s[len]))
 			continue;
 		out->unit = units[i].kind;
 		if (__builtin_mul_overflow(out->value, units[i].scale,
@@ -166,27 +224,31 @@ int fx_parse_u64(const char *s, u64 *out)
 }
 
 /**
- * fx_read_file() - read a regular file whole
+ * fx_read_at() - read a regular file whole
+ * @dir: directory that @path starts from, or AT_FDCWD
  * @path: which
+ * @flags: more flags for open(), such as O_NOFOLLOW
  * @max: most bytes to take
  * @text: its bytes and a NUL behind them, to free()
  * @len: how many, without the NUL
  *
- * Return: 0, -EFBIG above @max, -EINVAL for what is no regular file, or the
- * error of open or read.
+ * Return: 0, -EFBIG above @max, -EISDIR or -EINVAL for what is no regular
+ * file, or the error of open or read.
  */
-int fx_read_file(const char *path, size_t max, char **text, size_t *len)
+int fx_read_at(int dir, const char *path, int flags, size_t max, char **text,
+	       size_t *len)
 {
-	size_t n = 0, cap = 64 << 10;
+	size_t n = 0, cap;
 	struct stat st;
 	char *buf = NULL;
-	int err = 0;
-	FILE *f;
+	int err = 0, fd;
+	ssize_t got;
 
-	f = fopen(path, "re");
-	if (!f)
+	/* not to hang at a pipe that nobody writes */
+	fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
+	if (fd < 0)
 		return -errno;
-	if (fstat(fileno(f), &st)) {
+	if (fstat(fd, &st)) {
 		err = -errno;
 		goto out;
 	}
@@ -198,24 +260,28 @@ int fx_read_file(const char *path, size_t max, char **text, size_t *len)
 		err = -EFBIG;
 		goto out;
 	}
-	if ((size_t)st.st_size > cap)
-		cap = st.st_size;
-	buf = fx_alloc(cap + 2);
-	/* one byte more than it should have: it may grow while being read */
-	while (!feof(f) && n <= cap) {
-		n += fread(buf + n, 1, cap + 1 - n, f);
-		if (ferror(f)) {
+	/* files of /proc and /sys say 0 */
+	cap = st.st_size ? (size_t)st.st_size : 64 << 10;
+	if (cap > max)
+		cap = max;
+	buf = fx_alloc(cap + 1);
+	while ((got = read(fd, buf + n, cap - n + 1))) {
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
 			err = -errno;
 			goto out;
 		}
-		if (n > max || (n > cap && cap >= max)) {
+		n += got;
+		if (n <= cap)
+			continue;
+		/* it grows while it is read */
+		if (n > max) {
 			err = -EFBIG;
 			goto out;
 		}
-		if (n > cap) {
-			cap = cap * 2 < max ? cap * 2 : max;
-			buf = fx_realloc(buf, cap + 2, 1);
-		}
+		cap = cap * 2 < max ? cap * 2 : max;
+		buf = fx_realloc(buf, cap + 1, 1);
 	}
 	buf[n] = '\0';
 	*text = buf;
@@ -223,8 +289,14 @@ int fx_read_file(const char *path, size_t max, char **text, size_t *len)
 	buf = NULL;
 out:
 	free(buf);
-	fclose(f);
+	close(fd);
 	return err;
+}
+
+/* fx_read_file() - fx_read_at() the working directory, following links */
+int fx_read_file(const char *path, size_t max, char **text, size_t *len)
+{
+	return fx_read_at(AT_FDCWD, path, 0, max, text, len);
 }
 
 /**

@@ -29,6 +29,16 @@ char *fx_asprintf(const char *fmt, ...) fx_printf(1, 2);
 		}							\
 	} while (0)
 
+/* Many small pieces that are freed at once. */
+struct fx_arena {
+	struct fx_arena_chunk *chunk;
+};
+
+void *fx_arena_alloc(struct fx_arena *a, size_t size);	/* zeroed */
+char *fx_arena_strndup(struct fx_arena *a, const char *s, size_t n);
+void *fx_arena_dup(struct fx_arena *a, const void *p, size_t size);
+void fx_arena_free(struct fx_arena *a);
+
 /* What fx_parse_number() takes behind the digits. */
 enum fx_unit_kind {
 	FX_UNIT_NONE,		/* no unit */
@@ -53,10 +63,13 @@ struct fx_number {
 	enum fx_unit_kind unit;
 };
 
+bool fx_is_word(char c);
 enum fx_number_err fx_parse_number(const char *s, const char **end,
 				   struct fx_number *out);
 int fx_parse_u64(const char *s, u64 *out);
 
+int fx_read_at(int dir, const char *path, int flags, size_t max, char **text,
+	       size_t *len);
 int fx_read_file(const char *path, size_t max, char **text, size_t *len);
 char *fx_hex(const u8 *v, size_t n);
 u32 fx_edit_distance(const char *a, const char *b, u32 limit);

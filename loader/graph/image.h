@@ -7,6 +7,9 @@
 
 #include "../types.h"
 
+/* Priorities that the kernel takes. */
+#define FX_MAX_PRIORITY		7
+
 /* A checked image. The pointers lead into @base. */
 struct fx_image {
 	void *base;			/* to free() */

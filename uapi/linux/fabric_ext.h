@@ -511,6 +511,9 @@ enum fx_attr {
 	FX_A_NS,		/* u64 */
 	FX_A_VERIFY_NS,		/* u64 */
 	FX_A_EVENT,		/* binary, struct fx_event */
+	FX_A_MISSING,		/* u64: FX_OP_BIT() that the policy wants and
+				 * this kernel does not let us hook
+				 */
 	FX_A_PAD,
 	__FX_A_MAX,
 };

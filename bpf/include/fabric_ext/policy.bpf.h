@@ -15,7 +15,11 @@
  *
  * The types below are those of the module (kmod/ops.h, where each field and
  * each op's answers are documented); CO-RE finds the fields that a policy uses
- * in the running module, so a policy outlives fields that are added.
+ * in the running module, so a policy outlives fields that are added. To look
+ * into a kernel object, declare what you read of it and cast:
+ *
+ *	struct dma_buf { size_t size; } __attribute__((preserve_access_index));
+ *	... bpf_core_cast(args->dmabuf, struct dma_buf)->size
  */
 #ifndef FABRIC_EXT_POLICY_BPF_H
 #define FABRIC_EXT_POLICY_BPF_H
@@ -37,13 +41,6 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct device;
-
-/* What policies may read of a dma-buf without a helper. */
-struct dma_buf {
-	__u64 size;
-};
-
 struct fx_call {
 	__u32 op;		/* enum fx_op */
 	__u32 edge;		/* instance, or FX_EDGE_NONE */
@@ -52,8 +49,8 @@ struct fx_call {
 struct fabric_ext_admit_args {
 	struct fx_call call;
 	__u64 bytes;
-	struct dma_buf *dmabuf;
-	struct device *dev;
+	void *dmabuf;		/* struct dma_buf */
+	void *dev;		/* struct device */
 	__u64 phys;
 	__u32 place;
 	__u32 dir;
@@ -61,8 +58,8 @@ struct fabric_ext_admit_args {
 
 struct fabric_ext_p2p_args {
 	struct fx_call call;
-	struct device *provider;
-	struct device *client;
+	void *provider;		/* struct device */
+	void *client;		/* struct device */
 	__u32 provider_place;
 	__u32 client_place;
 };

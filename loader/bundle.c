@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Reading a bundle. Nothing in it is taken on trust: see bundle.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sha256.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bundle.h"
+#include "bundle_files.h"
+#include "diag.h"
+#include "json.h"
+#include "names.h"
+#include "util.h"
+
+const struct fx_bundle_file fx_bundle_files[FX_BUNDLE_FILES] = {
+	[FX_BUNDLE_MANIFEST] = { "manifest.json", 1U << 20 },
+	[FX_BUNDLE_EDGES] = { "edges.bin", 256U << 20 },
+	[FX_BUNDLE_OBLIGATIONS] = { "obligations.json", 64U << 20 },
+	[FX_BUNDLE_POLICY] = { "kernel/policy.bpf.o", 64U << 20 },
+};
+
+/* What is being read, for messages. */
+struct source {
+	const char *dir;
+	int fd;
+};
+
+static enum fx_rc unsound(const struct source *s, enum fx_bundle_file_id id,
+			  const char *why)
+{
+	fx_err("%s/%s: %s; the bundle is not sound, compile it again", s->dir,
+	       fx_bundle_files[id].name, why);
+	return FX_RC_INPUT;
+}
+
+static enum fx_rc read_file(const struct source *s, enum fx_bundle_file_id id,
+			    char **text, size_t *len)
+{
+	const struct fx_bundle_file *f = &fx_bundle_files[id];
+	int err = fx_read_at(s->fd, f->name, O_NOFOLLOW, f->max, text, len);
+
+	switch (err) {
+	case 0:
+		return FX_RC_OK;
+	case -ENOENT:
+		return unsound(s, id, "there is no such file");
+	case -EFBIG:
+		return unsound(s, id, "the file is too large");
+	case -ELOOP:
+	case -EINVAL:
+	case -EISDIR:
+	case -ENOTDIR:
+		return unsound(s, id, "this is no regular file");
+	default:
+		fx_err("%s/%s cannot be read: %s", s->dir, f->name,
+		       strerror(-err));
+		return FX_RC_SYSTEM;
+	}
+}
+
+static struct json_object *parse_json(const char *text, size_t len)
+{
+	struct json_tokener *tok = json_tokener_new_ex(16);
+	struct json_object *o = NULL;
+
+	if (!tok)
+		return NULL;
+	json_tokener_set_flags(tok, JSON_TOKENER_STRICT);
+	/* with the NUL, so that it sees where a number ends */
+	o = json_tokener_parse_ex(tok, text, len + 1);
+	if (json_tokener_get_error(tok) != json_tokener_success) {
+		json_object_put(o);
+		o = NULL;
+	}
+	json_tokener_free(tok);
+	return o;
+}
+
+static enum fx_rc read_json(const struct source *s, enum fx_bundle_file_id id,
+			    struct json_object **out)
+{
+	enum fx_rc rc;
+	char *text = NULL;
+	size_t len;
+
+	rc = read_file(s, id, &text, &len);
+	if (rc != FX_RC_OK)
+		return rc;
+	if (len > 0x7ffffffe || strlen(text) != len)
+		*out = NULL;
+	else
+		*out = parse_json(text, len);
+	free(text);
+	if (*out && json_object_is_type(*out, json_type_object))
+		return FX_RC_OK;
+	return unsound(s, id, "this is no JSON object");
+}
+
+/* The manifest lists each other file with its size and digest. */
+static enum fx_rc matches(const struct source *s, struct json_object *manifest,
+			  enum fx_bundle_file_id id, const char *text,
+			  size_t len)
+{
+	struct json_object *files, *f;
+	const char *want;
+	u64 bytes;
+	char *have;
+	bool same;
+
+	if (!json_object_object_get_ex(manifest, "files", &files) ||
+	    !json_object_is_type(files, json_type_object) ||
+	    !json_object_object_get_ex(files, fx_bundle_files[id].name, &f) ||
+	    !fx_json_get_u64(f, "bytes", &bytes) ||
+	    !fx_json_get_str(f, "sha256", &want))
+		return unsound(s, id, "the manifest does not list it");
+	have = fx_sha256(text, len);
+	same = bytes == len && !strcmp(have, want);
+	free(have);
+	return same ? FX_RC_OK :
+	       unsound(s, id, "it is not the file that the manifest lists");
+}
+
+static enum fx_rc read_image(const struct source *s, struct fx_bundle *b)
+{
+	const char *name, *digest;
+	enum fx_rc rc;
+	char *data = NULL, *err = NULL, *hex = NULL;
+	size_t len;
+
+	rc = read_file(s, FX_BUNDLE_EDGES, &data, &len);
+	if (rc != FX_RC_OK)
+		return rc;
+	rc = matches(s, b->manifest, FX_BUNDLE_EDGES, data, len);
+	if (rc != FX_RC_OK)
+		goto out;
+	err = fx_image_open(data, len, &b->image);
+	if (err) {
+		rc = unsound(s, FX_BUNDLE_EDGES, err);
+		goto out;
+	}
+	data = NULL;
+	hex = fx_hex(b->image.hdr->digest, FX_DIGEST_LEN);
+	if (!fx_json_get_str(b->manifest, "graph", &name) ||
+	    strcmp(name, b->image.hdr->name) ||
+	    !fx_json_get_str(b->manifest, "digest", &digest) ||
+	    strcmp(digest, hex))
+		rc = unsound(s, FX_BUNDLE_MANIFEST,
+			     "it names another graph than edges.bin");
+out:
+	free(hex);
+	free(err);
+	free(data);
+	return rc;
+}
+
+static enum fx_rc read_policy(const struct source *s, struct fx_bundle *b)
+{
+	struct json_object *policy, *ops;
+	const char *map;
+	enum fx_rc rc;
+
+	if (!json_object_object_get_ex(b->manifest, "policy", &policy) ||
+	    !fx_json_get_str(policy, "ops_map", &map) || !*map ||
+	    strspn(map, FX_WORD_CHARS) != strlen(map) || strlen(map) > 255 ||
+	    !json_object_object_get_ex(policy, "ops", &ops) ||
+	    !json_object_is_type(ops, json_type_array))
+		return unsound(s, FX_BUNDLE_MANIFEST,
+			       "it does not say what the policy is");
+	for (size_t i = 0; i < json_object_array_length(ops); i++) {
+		struct json_object *o = json_object_array_get_idx(ops, i);
+		int op = json_object_is_type(o, json_type_string) ?
+			 fx_value(&fx_policy_ops, json_object_get_string(o)) :
+			 -1;
+
+		if (op < 0)
+			return unsound(s, FX_BUNDLE_MANIFEST,
+				       "it names an op that does not exist");
+		b->ops |= 1ULL << op;
+	}
+	b->ops_map = fx_strdup(map);
+	rc = read_file(s, FX_BUNDLE_POLICY, &b->object, &b->object_size);
+	if (rc != FX_RC_OK)
+		return rc;
+	return matches(s, b->manifest, FX_BUNDLE_POLICY, b->object,
+		       b->object_size);
+}
+
+static enum fx_rc read_manifest(const struct source *s, struct fx_bundle *b)
+{
+	enum fx_rc rc = read_json(s, FX_BUNDLE_MANIFEST, &b->manifest);
+	u64 format;
+
+	if (rc != FX_RC_OK)
+		return rc;
+	if (!fx_json_get_u64(b->manifest, "fabric_ext_bundle", &format))
+		return unsound(s, FX_BUNDLE_MANIFEST,
+			       "this is no manifest of a bundle");
+	if (format != FX_BUNDLE_FORMAT) {
+		fx_err("%s: the bundle has format %llu, and this fabricctl reads %d; compile it again",
+		       s->dir, format, FX_BUNDLE_FORMAT);
+		return FX_RC_INPUT;
+	}
+	return FX_RC_OK;
+}
+
+static enum fx_rc read_obligations(const struct source *s, struct fx_bundle *b)
+{
+	char *text = NULL;
+	enum fx_rc rc;
+	size_t len;
+
+	rc = read_file(s, FX_BUNDLE_OBLIGATIONS, &text, &len);
+	if (rc == FX_RC_OK)
+		rc = matches(s, b->manifest, FX_BUNDLE_OBLIGATIONS, text, len);
+	free(text);
+	if (rc == FX_RC_OK)
+		rc = read_json(s, FX_BUNDLE_OBLIGATIONS, &b->obligations);
+	return rc;
+}
+
+enum fx_rc fx_bundle_open(const char *dir, struct fx_bundle *out)
+{
+	static enum fx_rc (*const parts[])(const struct source *s,
+					   struct fx_bundle *b) = {
+		read_manifest, read_image, read_policy, read_obligations,
+	};
+	struct source s = { .dir = dir };
+	enum fx_rc rc = FX_RC_OK;
+
+	memset(out, 0, sizeof(*out));
+	s.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s.fd < 0) {
+		if (errno == ENOENT || errno == ENOTDIR) {
+			fx_err("%s is no bundle: there is no such directory; `fabricctl compile` makes one",
+			       dir);
+			return FX_RC_INPUT;
+		}
+		fx_err("%s cannot be opened: %s", dir, strerror(errno));
+		return FX_RC_SYSTEM;
+	}
+	out->dir = fx_strdup(dir);
+	for (u32 i = 0; i < ARRAY_SIZE(parts) && rc == FX_RC_OK; i++)
+		rc = parts[i](&s, out);
+	close(s.fd);
+	if (rc != FX_RC_OK)
+		fx_bundle_close(out);
+	return rc;
+}
+
+void fx_bundle_close(struct fx_bundle *b)
+{
+	free(b->dir);
+	free(b->object);
+	free(b->ops_map);
+	free(b->image.base);
+	json_object_put(b->manifest);
+	json_object_put(b->obligations);
+	memset(b, 0, sizeof(*b));
+}
+
+/* fx_sha256() - a digest as hexadecimal digits, to free() */
+char *fx_sha256(const void *data, size_t len)
+{
+	u8 digest[SHA256_DIGEST_LENGTH];
+	SHA2_CTX sha;
+
+	SHA256Init(&sha);
+	SHA256Update(&sha, data, len);
+	SHA256Final(digest, &sha);
+	return fx_hex(digest, sizeof(digest));
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* fabricctl compile: check a graph, compile a policy, write the bundle. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bundle.h"
+#include "cmd.h"
+#include "diag.h"
+#include "graph/codes.h"
+#include "graph/graph.h"
+#include "json.h"
+#include "lower/kernel.h"
+#include "names.h"
+#include "util.h"
+
+struct config {
+	const char *graph, *policy, *output, *include;
+};
+
+static const char *const proof_name[] = {
+	[FX_PROVED] = "proved", [FX_RUN_TIME] = "run-time",
+	[FX_ASSUMED] = "assumed",
+};
+
+static const char *const section_key[FX_SECTS] = {
+	"places", "alias_sets", "edges", "instances", "after",
+};
+
+static struct json_object *obligations_json(const struct fx_graph *g)
+{
+	struct json_object *all = fx_json_array(), *o, *edges;
+	struct json_object *top = fx_json_object();
+
+	for (u32 i = 0; i < g->n_obligation; i++) {
+		const struct fx_obligation *ob = &g->obligation[i];
+
+		o = fx_json_object();
+		fx_json_str(o, "code", ob->code);
+		fx_json_str(o, "status", proof_name[ob->status]);
+		edges = fx_json_array();
+		for (u32 j = 0; j < g->n_cls; j++)
+			if (ob->cls == FX_CLASS_NONE || ob->cls == j)
+				fx_json_add_str(edges, g->cls[j].name);
+		fx_json_put(o, "edges", edges);
+		fx_json_str(o, "holds", ob->text);
+		fx_json_str(o, "by", ob->by);
+		fx_json_add(all, o);
+	}
+	fx_json_put(top, "obligations", all);
+	return top;
+}
+
+static struct json_object *manifest_json(const struct config *c,
+					 const struct fx_image_hdr *hdr,
+					 const struct fx_kernel_policy *p)
+{
+	struct json_object *o = fx_json_object(), *policy, *ops, *counts, *built;
+	const char *slash = strrchr(c->policy, '/');
+
+	fx_json_u64(o, "fabric_ext_bundle", FX_BUNDLE_FORMAT);
+	fx_json_str(o, "graph", hdr->name);
+	fx_json_hex(o, "digest", hdr->digest, sizeof(hdr->digest));
+	counts = fx_json_object();
+	for (u32 i = 0; i < FX_SECTS; i++)
+		fx_json_u64(counts, section_key[i], hdr->count[i]);
+	fx_json_put(o, "counts", counts);
+
+	policy = fx_json_object();
+	fx_json_str(policy, "source", slash ? slash + 1 : c->policy);
+	fx_json_str(policy, "object", "kernel/policy.bpf.o");
+	fx_json_str(policy, "ops_map", p->ops_map);
+	ops = fx_json_array();
+	for (u32 i = 0; i < fx_policy_ops.n; i++)
+		if (p->ops & 1ULL << i)
+			fx_json_add_str(ops, fx_policy_ops.name[i]);
+	fx_json_put(policy, "ops", ops);
+	fx_json_put(o, "policy", policy);
+
+	built = fx_json_object();
+	fx_json_str(built, "device", "kernel");
+	fx_json_u64(built, "interface", FX_UAPI_VERSION);
+	fx_json_str(built, "bpf_cpu", FX_BPF_CPU);
+	fx_json_put(o, "built_for", built);
+	return o;
+}
+
+static void summary(const struct fx_graph *g, const struct fx_image_hdr *hdr,
+		    const char *output)
+{
+	u32 n[ARRAY_SIZE(proof_name)] = { 0 };
+	struct json_object *o, *counts;
+
+	for (u32 i = 0; i < g->n_obligation; i++)
+		n[g->obligation[i].status]++;
+	if (!fx_json_mode) {
+		char *digest = fx_hex(hdr->digest, 8);
+
+		printf("graph %s: %u places, %u edges, %u instances; digest %s...\n"
+		       "obligations: %u proved, %u checked at run time, %u assumed\n",
+		       hdr->name, g->n_place, g->n_cls, g->n_edge, digest,
+		       n[FX_PROVED], n[FX_RUN_TIME], n[FX_ASSUMED]);
+		if (output)
+			printf("bundle: %s\n", output);
+		free(digest);
+		return;
+	}
+	o = fx_json_object();
+	fx_json_str(o, "graph", hdr->name);
+	fx_json_hex(o, "digest", hdr->digest, sizeof(hdr->digest));
+	for (u32 i = 0; i < FX_SECTS; i++)
+		fx_json_u64(o, section_key[i], hdr->count[i]);
+	counts = fx_json_object();
+	for (u32 i = 0; i < ARRAY_SIZE(proof_name); i++)
+		fx_json_u64(counts, proof_name[i], n[i]);
+	fx_json_put(o, "obligations", counts);
+	fx_json_str(o, "bundle", output);
+	fx_json_print(o);
+}
+
+/* A policy that names a graph is for that one. */
+static enum fx_rc check_graph_name(const struct config *c,
+				   const struct fx_graph *g,
+				   const struct fx_kernel_policy *p)
+{
+	static const struct fx_pos whole;
+	struct fx_diags *d;
+
+	if (!*p->graph || !strcmp(p->graph, g->name))
+		return FX_RC_OK;
+	d = fx_diags_new(c->policy, NULL, 0);
+	fx_diag_help(fx_diag(d, FX_E_POLICY_GRAPH, whole,
+			     "the policy is for the graph '%s', and this one is '%s'",
+			     p->graph, g->name),
+		     "leave .graph out, and it serves every graph");
+	fx_diags_print(d);
+	fx_diags_free(d);
+	return FX_RC_INPUT;
+}
+
+static enum fx_rc write_bundle(const struct config *c, const struct fx_graph *g,
+			       const void *image, size_t size)
+{
+	struct fx_kernel_policy policy;
+	struct fx_bundle_parts parts = { .image = image, .image_size = size };
+	enum fx_rc rc;
+
+	rc = fx_lower_kernel(c->policy, c->include, &policy);
+	if (rc != FX_RC_OK)
+		goto out;
+	rc = check_graph_name(c, g, &policy);
+	if (rc != FX_RC_OK)
+		goto out;
+	parts.object = policy.object;
+	parts.object_size = policy.object_size;
+	parts.manifest = manifest_json(c, image, &policy);
+	parts.obligations = obligations_json(g);
+	rc = fx_bundle_write(c->output, &parts);
+	json_object_put(parts.manifest);
+	json_object_put(parts.obligations);
+out:
+	fx_kernel_policy_free(&policy);
+	return rc;
+}
+
+static enum fx_rc run(const void *config)
+{
+	const struct config *c = config;
+	struct fx_graph *g = NULL;
+	void *image = NULL;
+	enum fx_rc rc;
+	size_t size;
+
+	if (!c->policy != !c->output) {
+		fx_err(c->policy ? "compile needs -o for the bundle" :
+		       "compile needs a policy for the bundle; without -o it only checks the graph");
+		return FX_RC_INPUT;
+	}
+	rc = fx_graph_load(c->graph, &g);
+	if (rc != FX_RC_OK)
+		goto out;
+	image = fx_graph_image(g, &size);
+	if (c->output)
+		rc = write_bundle(c, g, image, size);
+	if (rc == FX_RC_OK)
+		summary(g, image, c->output);
+out:
+	free(image);
+	fx_graph_free(g);
+	return rc;
+}
+
+static const struct fx_operand operands[] = {
+	{ "GRAPH", "YAML or JSON file", offsetof(struct config, graph) },
+	{ "POLICY", "C file; without it the graph is only checked",
+	  offsetof(struct config, policy), .optional = true },
+	{ }
+};
+
+static const struct fx_option options[] = {
+	{ "output", 'o', FX_OPT_STRING, .value = "BUNDLE",
+	  .help = "directory to write; a bundle there is replaced",
+	  .at = offsetof(struct config, output) },
+	{ "include", 'I', FX_OPT_STRING, .value = "DIR",
+	  .help = "where the policy's headers are searched first",
+	  .at = offsetof(struct config, include) },
+	{ }
+};
+
+const struct fx_command fx_cmd_compile = {
+	.name = "compile",
+	.summary = "check a graph, compile a policy for it, write a bundle",
+	.operands = operands,
+	.options = options,
+	.config_size = sizeof(struct config),
+	.run = run,
+};

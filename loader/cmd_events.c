@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* fabricctl events: what graphs and their policies do, as it happens. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "diag.h"
+#include "json.h"
+#include "netlink.h"
+#include "rows.h"
+#include "session.h"
+#include "system.h"
+#include "util.h"
+
+struct config {
+	const char *graph;
+	u64 count;		/* 0: no limit */
+	u64 timeout;		/* ns; 0: none */
+};
+
+/* Where we stand in one graph's sequence. */
+struct source {
+	char *graph;
+	u64 next;		/* sequence number expected next */
+};
+
+struct stream {
+	const struct config *config;
+	struct source *source;
+	u32 n, cap;
+	u64 received;
+	u64 lost;		/* gaps in the sequence numbers */
+};
+
+static struct source *source_of(struct stream *s, const char *graph, u64 seq)
+{
+	for (u32 i = 0; i < s->n; i++)
+		if (!strcmp(s->source[i].graph, graph))
+			return &s->source[i];
+	fx_grow(s->source, s->n, s->cap);
+	s->source[s->n] = (struct source){ fx_strdup(graph), seq };
+	return &s->source[s->n++];
+}
+
+/* Begin each graph's sequence where it stands now. */
+static void add_source(const void *row, void *arg)
+{
+	const struct fx_nl_graph *g = row;
+
+	source_of(arg, g->name, g->emitted);
+}
+
+static bool enough(const struct stream *s)
+{
+	return s->config->count && s->received >= s->config->count;
+}
+
+static void on_message(const struct fx_nl_events *msg, void *arg)
+{
+	struct stream *s = arg;
+	struct source *src;
+
+	if (s->config->graph && strcmp(s->config->graph, msg->graph))
+		return;
+	for (u32 i = 0; i < msg->n && !enough(s); i++) {
+		const struct fx_event *ev = &msg->ev[i];
+
+		src = source_of(s, msg->graph, ev->seq);
+		/* from before we asked, or the graph was loaded anew */
+		if (ev->seq > src->next)
+			s->lost += ev->seq - src->next;
+		src->next = ev->seq + 1;
+		s->received++;
+		if (fx_json_mode)
+			fx_json_line(fx_event_json(ev, msg->graph));
+		else
+			fx_event_print(ev, msg->graph);
+	}
+	fflush(stdout);
+}
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
+}
+
+/* Milliseconds for poll() until the end: -1 never, rounded up. */
+static int left_ms(const struct config *c, u64 start)
+{
+	u64 gone = now_ns() - start;
+
+	if (!c->timeout)
+		return -1;
+	return gone >= c->timeout ? 0 : (int)((c->timeout - gone + 999999) / 1000000);
+}
+
+static enum fx_rc follow(struct stream *s, struct fx_nl *nl, int signals)
+{
+	struct pollfd fds[] = {
+		{ .fd = signals, .events = POLLIN },
+		{ .fd = fx_nl_fd(nl), .events = POLLIN },
+	};
+	u64 start = now_ns();
+	int err, n;
+
+	while (!enough(s)) {
+		n = poll(fds, ARRAY_SIZE(fds), left_ms(s->config, start));
+		if (n < 0 && errno != EINTR) {
+			fx_err("waiting failed: %s", strerror(errno));
+			return FX_RC_SYSTEM;
+		}
+		if (!n || (n > 0 && fds[0].revents))
+			break;
+		if (n < 0 || !fds[1].revents)
+			continue;
+		err = fx_nl_events_read(nl, on_message, s);
+		/* overflow: what comes next shows how many are missing */
+		if (err && err != -ENOBUFS && err != -EINTR) {
+			fx_err("events cannot be read: %s", fx_nl_why(nl));
+			return FX_RC_SYSTEM;
+		}
+		if (ferror(stdout))
+			break;
+	}
+	return FX_RC_OK;
+}
+
+static enum fx_rc run(const void *config)
+{
+	const struct config *c = config;
+	struct stream s = { .config = c };
+	enum fx_rc rc = FX_RC_SYSTEM;
+	struct fx_nl *nl = NULL, *ask = NULL;
+	struct fx_nl_graph *g = NULL;
+	int signals, err;
+
+	/* before anything waits, so that a signal ends us with the totals */
+	signals = fx_sys_signals(false);
+	if (signals < 0)
+		return rc;
+	ask = fx_nl_open();
+	nl = ask ? fx_nl_open() : NULL;
+	if (!nl)
+		goto out;
+	err = fx_nl_subscribe(nl);
+	if (err) {
+		fx_err("events cannot be received: %s", fx_nl_why(nl));
+		goto out;
+	}
+	if (c->graph) {
+		g = fx_alloc(sizeof(*g));
+		err = fx_nl_graph_get(ask, c->graph, g);
+		if (err) {
+			fx_session_no_graph(ask, c->graph, err);
+			rc = err == -ENOENT ? FX_RC_INPUT : FX_RC_SYSTEM;
+			goto out;
+		}
+		add_source(g, &s);
+	} else if (fx_nl_dump(ask, FX_CMD_GRAPH_GET, NULL, add_source, &s)) {
+		fx_err("the loaded graphs cannot be read: %s", fx_nl_why(ask));
+		goto out;
+	}
+	rc = follow(&s, nl, signals);
+	fprintf(stderr, "events: %llu received, %llu lost\n", s.received, s.lost);
+out:
+	for (u32 i = 0; i < s.n; i++)
+		free(s.source[i].graph);
+	free(s.source);
+	free(g);
+	fx_nl_close(nl);
+	fx_nl_close(ask);
+	close(signals);
+	return rc;
+}
+
+static const struct fx_operand operands[] = {
+	{ "GRAPH", "only its events", offsetof(struct config, graph),
+	  .optional = true },
+	{ }
+};
+
+static const struct fx_option options[] = {
+	{ "count", 'n', FX_OPT_NUMBER, .value = "N", .help = "end after N events",
+	  .at = offsetof(struct config, count), .min = 1 },
+	{ "timeout", 't', FX_OPT_TIME, .value = "TIME",
+	  .help = "end after this time, such as 10s",
+	  .at = offsetof(struct config, timeout), .min = 1000000,
+	  .max = 86400ULL * 1000000000 },
+	{ }
+};
+
+const struct fx_command fx_cmd_events = {
+	.name = "events",
+	.summary = "follow what graphs and policies do",
+	.details =
+	"One line per event (-j: one JSON object per line) until a signal, --count or\n"
+	"--timeout; then, on standard error, how many were received and lost.\n",
+	.operands = operands,
+	.options = options,
+	.config_size = sizeof(struct config),
+	.run = run,
+};

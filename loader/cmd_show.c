@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* fabricctl show: one graph with its places, classes and counters. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd.h"
+#include "diag.h"
+#include "json.h"
+#include "rows.h"
+#include "session.h"
+#include "util.h"
+
+struct config {
+	const char *graph;
+	bool edges;
+};
+
+static struct json_object *edge_json(const struct fx_nl_edge *e)
+{
+	struct json_object *o = fx_json_object();
+
+	fx_json_u64(o, "index", e->index);
+	fx_json_u64(o, "class", e->desc.cls);
+	fx_json_u64(o, "bytes", e->desc.bytes);
+	fx_json_u64(o, "alias_at", e->desc.alias_at);
+	if (e->desc.reuse == FX_REUSE_NEVER)
+		fx_json_str(o, "reuse", "never");
+	else if (e->desc.reuse != FX_REUSE_UNKNOWN)
+		fx_json_u64(o, "reuse", e->desc.reuse);
+	fx_json_u64(o, "after", e->desc.n_after);
+	fx_json_u64(o, "moves", e->moves);
+	return o;
+}
+
+static void edge_print(const struct fx_nl_edge *e)
+{
+	printf("%10u %6u %16llu %16llu ", e->index, e->desc.cls, e->desc.bytes,
+	       e->desc.alias_at);
+	if (e->desc.reuse == FX_REUSE_NEVER)
+		printf("%16s", "never");
+	else if (e->desc.reuse == FX_REUSE_UNKNOWN)
+		printf("%16s", "-");
+	else
+		printf("%16llu", e->desc.reuse);
+	printf(" %6u %10llu\n", e->desc.n_after, e->moves);
+}
+
+static void on_edge(const void *row, void *arg)
+{
+	struct json_object *list = arg;
+
+	if (list)
+		fx_json_add(list, edge_json(row));
+	else
+		edge_print(row);
+}
+
+static void print(const struct fx_tables *t)
+{
+	const struct fx_nl_graph *g = &t->graph;
+	char *state = fx_graph_state(g), *digest = fx_hex(g->digest, 8);
+
+	printf("graph %s, digest %s..., %u edges in %u classes, %llu bytes of kernel memory\n",
+	       g->name, digest, g->count[FX_SECT_EDGE], g->count[FX_SECT_CLASS],
+	       g->kmem);
+	printf("policy %s, %s; %llu events, %llu lost\n",
+	       g->policy[0] ? g->policy : "-", state, g->emitted, g->lost);
+	if (g->exit_dump[0])
+		printf("what the policy told at its end:\n%s\n", g->exit_dump);
+	free(digest);
+	free(state);
+	printf("\n");
+	fx_places_print(t);
+	printf("\n");
+	fx_classes_print(t);
+	printf("\n");
+	fx_counters_print(t);
+}
+
+static struct json_object *json(const struct fx_tables *t)
+{
+	struct json_object *o = fx_graph_json(&t->graph), *list;
+
+	list = fx_json_array();
+	for (u32 i = 0; i < t->n_place; i++)
+		fx_json_add(list, fx_place_json(&t->place[i]));
+	fx_json_put(o, "places", list);
+	list = fx_json_array();
+	for (u32 i = 0; i < t->n_class; i++)
+		fx_json_add(list, fx_class_json(&t->cls[i], t));
+	fx_json_put(o, "classes", list);
+	list = fx_json_array();
+	for (u32 i = 0; i < t->n_counter; i++)
+		fx_json_add(list, fx_counter_json(&t->counter[i]));
+	fx_json_put(o, "operations", list);
+	return o;
+}
+
+static enum fx_rc run(const void *config)
+{
+	const struct config *c = config;
+	struct json_object *o = NULL, *list = NULL;
+	enum fx_rc rc = FX_RC_SYSTEM;
+	struct fx_tables t = { 0 };
+	struct fx_nl *nl;
+	int err;
+
+	nl = fx_nl_open();
+	if (!nl)
+		goto out;
+	err = fx_tables_read(nl, c->graph, true, &t);
+	if (err) {
+		rc = err == -ENOENT ? FX_RC_INPUT : FX_RC_SYSTEM;
+		goto out;
+	}
+	if (fx_json_mode)
+		o = json(&t);
+	else
+		print(&t);
+	if (c->edges) {
+		if (o)
+			fx_json_put(o, "edges", list = fx_json_array());
+		else
+			printf("\n%10s %6s %16s %16s %16s %6s %10s\n", "EDGE",
+			       "CLASS", "BYTES", "ALIAS AT", "REUSE", "AFTER",
+			       "MOVES");
+		err = fx_nl_dump(nl, FX_CMD_EDGE_GET, c->graph, on_edge, list);
+		if (err) {
+			fx_session_no_graph(nl, c->graph, err);
+			goto out;
+		}
+	}
+	if (o)
+		fx_json_print(o);
+	o = NULL;
+	rc = FX_RC_OK;
+out:
+	json_object_put(o);
+	fx_tables_free(&t);
+	fx_nl_close(nl);
+	return rc;
+}
+
+static const struct fx_operand operands[] = {
+	{ "GRAPH", "its name, as `fabricctl list` shows it",
+	  offsetof(struct config, graph) },
+	{ }
+};
+
+static const struct fx_option options[] = {
+	{ "edges", 'e', FX_OPT_FLAG, .help = "every edge instance too",
+	  .at = offsetof(struct config, edges) },
+	{ }
+};
+
+const struct fx_command fx_cmd_show = {
+	.name = "show",
+	.summary = "show a loaded graph: places, classes, counters",
+	.operands = operands,
+	.options = options,
+	.config_size = sizeof(struct config),
+	.run = run,
+};

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* fabricctl stat: what a graph's classes moved and its policy was asked. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "diag.h"
+#include "json.h"
+#include "rows.h"
+#include "system.h"
+
+struct config {
+	const char *graph;
+	u64 interval;		/* ns; 0: once */
+	u64 count;		/* 0: until a signal */
+};
+
+static struct json_object *json(const struct fx_tables *t)
+{
+	struct json_object *o = fx_json_object(), *list;
+
+	fx_json_str(o, "graph", t->graph.name);
+	fx_json_str(o, "policy", t->graph.policy[0] ? t->graph.policy : NULL);
+	list = fx_json_array();
+	for (u32 i = 0; i < t->n_class; i++)
+		fx_json_add(list, fx_class_json(&t->cls[i], t));
+	fx_json_put(o, "classes", list);
+	list = fx_json_array();
+	for (u32 i = 0; i < t->n_counter; i++)
+		fx_json_add(list, fx_counter_json(&t->counter[i]));
+	fx_json_put(o, "operations", list);
+	fx_json_u64(o, "events_emitted", t->graph.emitted);
+	fx_json_u64(o, "events_lost", t->graph.lost);
+	return o;
+}
+
+/* Turn @old into what happened from then to @now. */
+static void difference(struct fx_tables *old, const struct fx_tables *now)
+{
+	for (u32 i = 0; i < old->n_class && i < now->n_class; i++) {
+		struct fx_nl_class *o = &old->cls[i];
+		const struct fx_nl_class *n = &now->cls[i];
+
+		o->moves = n->moves - o->moves;
+		o->refused = n->refused - o->refused;
+		o->failed = n->failed - o->failed;
+		o->bytes_in = n->bytes_in - o->bytes_in;
+		o->bytes_out = n->bytes_out - o->bytes_out;
+		o->ns = n->ns - o->ns;
+		o->verify_ns = n->verify_ns - o->verify_ns;
+	}
+	for (u32 i = 0; i < old->n_counter && i < now->n_counter; i++) {
+		struct fx_nl_counter *o = &old->counter[i];
+		const struct fx_nl_counter *n = &now->counter[i];
+
+		o->asked = n->asked - o->asked;
+		o->refused = n->refused - o->refused;
+		o->invalid = n->invalid - o->invalid;
+	}
+	old->graph.emitted = now->graph.emitted - old->graph.emitted;
+	old->graph.lost = now->graph.lost - old->graph.lost;
+}
+
+static void print(const struct fx_tables *t)
+{
+	fx_classes_print(t);
+	printf("\n");
+	fx_counters_print(t);
+	printf("\n%llu events, %llu lost\n", t->graph.emitted, t->graph.lost);
+	fflush(stdout);
+}
+
+static enum fx_rc read_tables(struct fx_nl *nl, const char *graph, struct fx_tables *t)
+{
+	int err = fx_tables_read(nl, graph, false, t);
+
+	return !err ? FX_RC_OK : err == -ENOENT ? FX_RC_INPUT : FX_RC_SYSTEM;
+}
+
+static bool same_graph(const struct fx_tables *a, const struct fx_tables *b)
+{
+	return !memcmp(a->graph.digest, b->graph.digest, sizeof(a->graph.digest));
+}
+
+/* One report per interval, each of what was since the one before. */
+static enum fx_rc repeat(struct fx_nl *nl, const struct config *c)
+{
+	struct fx_tables old = { 0 }, now = { 0 };
+	struct pollfd fd = { .fd = fx_sys_signals(false), .events = POLLIN };
+	enum fx_rc rc = FX_RC_SYSTEM;
+
+	if (fd.fd < 0)
+		return rc;
+	rc = read_tables(nl, c->graph, &old);
+	for (u64 i = 0; rc == FX_RC_OK && (!c->count || i < c->count); i++) {
+		if (poll(&fd, 1, (int)(c->interval / 1000000)))
+			break;
+		rc = read_tables(nl, c->graph, &now);
+		if (rc != FX_RC_OK)
+			break;
+		if (same_graph(&old, &now)) {
+			difference(&old, &now);
+			if (fx_json_mode)
+				fx_json_line(json(&old));
+			else
+				print(&old);
+		}
+		fx_tables_free(&old);
+		old = now;
+		memset(&now, 0, sizeof(now));
+	}
+	fx_tables_free(&old);
+	close(fd.fd);
+	return rc;
+}
+
+static enum fx_rc once(struct fx_nl *nl, const struct config *c)
+{
+	struct fx_tables t;
+	enum fx_rc rc = read_tables(nl, c->graph, &t);
+
+	if (rc != FX_RC_OK)
+		return rc;
+	if (fx_json_mode)
+		fx_json_print(json(&t));
+	else
+		print(&t);
+	fx_tables_free(&t);
+	return FX_RC_OK;
+}
+
+static enum fx_rc run(const void *config)
+{
+	const struct config *c = config;
+	struct fx_nl *nl;
+	enum fx_rc rc;
+
+	if (c->count && !c->interval) {
+		fx_err("--count counts reports, one per --interval; give that too");
+		return FX_RC_INPUT;
+	}
+	nl = fx_nl_open();
+	if (!nl)
+		return FX_RC_SYSTEM;
+	rc = c->interval ? repeat(nl, c) : once(nl, c);
+	fx_nl_close(nl);
+	return rc;
+}
+
+static const struct fx_operand operands[] = {
+	{ "GRAPH", "its name, as `fabricctl list` shows it",
+	  offsetof(struct config, graph) },
+	{ }
+};
+
+static const struct fx_option options[] = {
+	{ "interval", 'i', FX_OPT_TIME, .value = "TIME",
+	  .help = "report again and again what was since",
+	  .at = offsetof(struct config, interval), .min = 10000000,
+	  .max = 86400ULL * 1000000000 },
+	{ "count", 'n', FX_OPT_NUMBER, .value = "N", .help = "end after N reports",
+	  .at = offsetof(struct config, count), .min = 1 },
+	{ }
+};
+
+const struct fx_command fx_cmd_stat = {
+	.name = "stat",
+	.summary = "count a graph's moves and its policy's decisions",
+	.operands = operands,
+	.options = options,
+	.config_size = sizeof(struct config),
+	.run = run,
+};

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A policy for the kernel: one eBPF object with one struct fabric_ext_ops. */
+#ifndef FX_LOWER_KERNEL_H
+#define FX_LOWER_KERNEL_H
+
+#include "../cmd.h"
+
+/* Passed to clang; a policy that needs more is for a newer kernel. */
+#define FX_BPF_CPU	"v3"
+
+struct fx_kernel_policy {
+	char *object;			/* the ELF file's bytes */
+	size_t object_size;
+	char *ops_map;			/* the variable, which names the map */
+	char *graph;			/* its graph field; "" to be filled in */
+	u64 ops;			/* bit per op of fx_policy_ops */
+};
+
+/**
+ * fx_lower_kernel() - compile a policy and look into the object
+ * @source: a C file
+ * @include: a directory to search first, or NULL
+ * @out: filled; release with fx_kernel_policy_free(), also after an error
+ *
+ * clang's messages go to standard error. Return: FX_RC_OK, FX_RC_INPUT after
+ * a diagnostic, FX_RC_SYSTEM after a sentence.
+ */
+enum fx_rc fx_lower_kernel(const char *source, const char *include,
+			   struct fx_kernel_policy *out);
+void fx_kernel_policy_free(struct fx_kernel_policy *p);
+
+/* object.c: find the ops in an object that was just compiled. */
+enum fx_rc fx_inspect_object(const char *source, struct fx_kernel_policy *p);
+
+#endif /* FX_LOWER_KERNEL_H */

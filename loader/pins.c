@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "diag.h"
+#include "pins.h"
+#include "system.h"
+#include "util.h"
+
+#define ROOT		"/sys/fs/bpf/fabric_ext"
+#define LOCK_TRIES	100		/* of 100 ms: the longest attach */
+
+static const char *const parts[] = { "maps", "progs" };
+
+char *fx_pins_dir(const char *graph)
+{
+	size_t len = strlen(ROOT) + 1;
+	char *dir = fx_alloc(len + 3 * strlen(graph) + 1);
+	char *to = dir + len;
+
+	memcpy(dir, ROOT "/", len);
+	for (; *graph; graph++) {
+		if (*graph == '.' || *graph == '%')
+			to += sprintf(to, "%%%02x", (unsigned char)*graph);
+		else
+			*to++ = *graph;
+	}
+	*to = 0;
+	return dir;
+}
+
+/* ---- the directory and its lock --------------------------------------- */
+
+/* Make a directory; one that is there must be ours alone. */
+static enum fx_rc own_dir(const char *dir)
+{
+	struct stat st;
+
+	if (mkdir(dir, 0700) && errno != EEXIST) {
+		fx_err("%s cannot be made: %s", dir, strerror(errno));
+		return FX_RC_SYSTEM;
+	}
+	if (lstat(dir, &st)) {
+		fx_err("%s: %s", dir, strerror(errno));
+		return FX_RC_SYSTEM;
+	}
+	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 022) {
+		fx_err("%s is not a directory that only this user may write; remove it, somebody else made it",
+		       dir);
+		return FX_RC_SYSTEM;
+	}
+	return FX_RC_OK;
+}
+
+/* Whether the directory that is locked still is the one with that name. */
+static bool still_there(const char *dir, int fd)
+{
+	struct stat a, b;
+
+	return !fstat(fd, &a) && !lstat(dir, &b) && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
+/* Lock @dir: a descriptor; -ENOENT, -EAGAIN when it went away, -EBUSY. */
+static int lock_dir(const char *dir)
+{
+	const struct timespec pause = { .tv_nsec = 100000000 };
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int err = -EBUSY;
+
+	if (fd < 0)
+		return -errno;
+	for (int i = 0; err == -EBUSY && i < LOCK_TRIES; i++) {
+		if (!flock(fd, LOCK_EX | LOCK_NB)) {
+			if (still_there(dir, fd))
+				return fd;
+			err = -EAGAIN;
+		} else if (errno != EWOULDBLOCK && errno != EINTR) {
+			err = -errno;
+		} else {
+			nanosleep(&pause, NULL);
+		}
+	}
+	close(fd);
+	return err;
+}
+
+enum fx_rc fx_pins_lock(const char *graph, bool create, struct fx_pins **out)
+{
+	char *dir = fx_pins_dir(graph);
+	enum fx_rc rc = FX_RC_SYSTEM;
+	int fd = -EAGAIN;
+
+	*out = NULL;
+	if (create && !fx_sys_bpffs()) {
+		fx_err("no bpffs is mounted on /sys/fs/bpf, so nothing can be pinned: `mount -t bpf bpf /sys/fs/bpf`, or attach without --pin");
+		goto out;
+	}
+	/* another command may remove the directory while we wait for its lock */
+	for (int i = 0; fd == -EAGAIN && i < 8; i++) {
+		if (create && (own_dir(ROOT) != FX_RC_OK || own_dir(dir) != FX_RC_OK))
+			goto out;
+		fd = lock_dir(dir);
+		if (fd == -ENOENT && create)
+			fd = -EAGAIN;
+		else if (fd == -EAGAIN && !create)
+			fd = -ENOENT;
+	}
+	if (fd == -ENOENT && !create) {
+		rc = FX_RC_OK;
+		goto out;
+	}
+	if (fd < 0) {
+		fx_err("%s cannot be locked: %s", dir,
+		       fd == -EBUSY || fd == -EAGAIN ?
+		       "another fabricctl is working on this graph; try again when it is done" :
+		       strerror(-fd));
+		goto out;
+	}
+	*out = fx_alloc(sizeof(**out));
+	(*out)->dir = dir;
+	(*out)->fd = fd;
+	return FX_RC_OK;
+out:
+	free(dir);
+	return rc;
+}
+
+void fx_pins_unlock(struct fx_pins *p)
+{
+	if (!p)
+		return;
+	close(p->fd);
+	free(p->dir);
+	free(p);
+}
+
+/* ---- pinning ---------------------------------------------------------- */
+
+static char *sub_dir(const struct fx_pins *p, const char *sub)
+{
+	return *sub ? fx_asprintf("%s/%s", p->dir, sub) : fx_strdup(p->dir);
+}
+
+/* Pin at @dir/@name; the kernel's own maps are called .bss and the like. */
+static enum fx_rc pin(const char *dir, const char *name, int fd)
+{
+	char *path = fx_asprintf("%s/%s", dir, name);
+	enum fx_rc rc = FX_RC_OK;
+
+	for (char *c = path + strlen(dir); *c; c++)
+		if (*c == '.')
+			*c = '_';
+	if (bpf_obj_pin(fd, path)) {
+		fx_err("%s cannot be pinned: %s", path, strerror(errno));
+		rc = FX_RC_SYSTEM;
+	}
+	free(path);
+	return rc;
+}
+
+/* Make a directory of ours, to free(), or NULL after one sentence. */
+static char *make_dir(const char *in, const char *name)
+{
+	char *path = fx_asprintf("%s/%s", in, name);
+
+	if (!mkdir(path, 0700))
+		return path;
+	fx_err("%s cannot be made: %s", path, strerror(errno));
+	free(path);
+	return NULL;
+}
+
+enum fx_rc fx_pins_write(struct fx_pins *p, const char *sub, struct bpf_object *obj)
+{
+	char *dir = *sub ? make_dir(p->dir, sub) : fx_strdup(p->dir);
+	char *maps = dir ? make_dir(dir, "maps") : NULL;
+	char *progs = maps ? make_dir(dir, "progs") : NULL;
+	enum fx_rc rc = progs ? FX_RC_OK : FX_RC_SYSTEM;
+	struct bpf_program *prog;
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, obj)
+		if (rc == FX_RC_OK && bpf_map__fd(map) >= 0)
+			rc = pin(maps, bpf_map__name(map), bpf_map__fd(map));
+	bpf_object__for_each_program(prog, obj)
+		if (rc == FX_RC_OK && bpf_program__fd(prog) >= 0)
+			rc = pin(progs, bpf_program__name(prog),
+				 bpf_program__fd(prog));
+	free(progs);
+	free(maps);
+	free(dir);
+	return rc;
+}
+
+enum fx_rc fx_pins_write_link(struct fx_pins *p, int link)
+{
+	return pin(p->dir, "link", link);
+}
+
+int fx_pins_link(const struct fx_pins *p)
+{
+	char *path = fx_asprintf("%s/link", p->dir);
+	int fd = bpf_obj_get(path);
+
+	fd = fd < 0 ? -errno : fd;
+	free(path);
+	return fd;
+}
+
+enum fx_rc fx_pins_swap(struct fx_pins *p, const char *sub)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(parts); i++) {
+		char *new = fx_asprintf("%s/%s", sub, parts[i]);
+		int err = renameat2(p->fd, new, p->fd, parts[i], RENAME_EXCHANGE);
+
+		if (err && errno == ENOENT)
+			err = renameat2(p->fd, new, p->fd, parts[i], 0);
+		if (err)
+			fx_err("%s/%s cannot take the place of %s: %s", p->dir,
+			       new, parts[i], strerror(errno));
+		free(new);
+		if (err)
+			return FX_RC_SYSTEM;
+	}
+	fx_pins_remove_sub(p, sub);
+	return FX_RC_OK;
+}
+
+/* ---- removing --------------------------------------------------------- */
+
+static void empty_dir(const char *dir)
+{
+	struct dirent *e;
+	DIR *d = opendir(dir);
+
+	if (!d)
+		return;
+	while ((e = readdir(d)))
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+			unlinkat(dirfd(d), e->d_name, 0);
+	closedir(d);
+}
+
+void fx_pins_remove_sub(struct fx_pins *p, const char *sub)
+{
+	char *dir = sub_dir(p, sub), *path;
+
+	for (u32 i = 0; i < ARRAY_SIZE(parts); i++) {
+		path = fx_asprintf("%s/%s", dir, parts[i]);
+		empty_dir(path);
+		rmdir(path);
+		free(path);
+	}
+	if (*sub)
+		rmdir(dir);
+	free(dir);
+}
+
+enum fx_rc fx_pins_remove(struct fx_pins *p)
+{
+	unlinkat(p->fd, "link", 0);
+	fx_pins_remove_sub(p, "next");
+	fx_pins_remove_sub(p, "");
+	if (rmdir(p->dir) && errno != ENOENT) {
+		fx_err("%s cannot be removed: %s", p->dir, strerror(errno));
+		return FX_RC_SYSTEM;
+	}
+	return FX_RC_OK;
+}

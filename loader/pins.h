@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What outlives the command that attached a policy:
+ *
+ *	/sys/fs/bpf/fabric_ext/GRAPH/		0700
+ *		link				0600, the policy lives as long
+ *		maps/NAME  progs/NAME		0600
+ *
+ * bpffs keeps '.' in names for itself, so it is written %2e (and % as %25).
+ * A lock on the graph's directory lets one command change it at a time.
+ */
+#ifndef FX_PINS_H
+#define FX_PINS_H
+
+#include "cmd.h"
+#include "types.h"
+
+struct bpf_object;
+
+struct fx_pins {
+	char *dir;
+	int fd;			/* of dir, locked */
+};
+
+/**
+ * fx_pins_lock() - lock a graph's directory
+ * @graph: name
+ * @create: make it when it is not there
+ * @out: to fx_pins_unlock(); NULL when it is not there and not made
+ *
+ * Return: FX_RC_OK; FX_RC_SYSTEM after one sentence through fx_err().
+ */
+enum fx_rc fx_pins_lock(const char *graph, bool create, struct fx_pins **out);
+void fx_pins_unlock(struct fx_pins *p);
+
+/* All below return FX_RC_OK, or FX_RC_SYSTEM after one sentence. */
+
+/* Pin an object's maps and programs under maps/ and progs/ of @sub. */
+enum fx_rc fx_pins_write(struct fx_pins *p, const char *sub, struct bpf_object *obj);
+enum fx_rc fx_pins_write_link(struct fx_pins *p, int link);
+/* Put what is under @sub in place of the pinned maps and programs. */
+enum fx_rc fx_pins_swap(struct fx_pins *p, const char *sub);
+
+/* The pinned link, -ENOENT or another -errno. */
+int fx_pins_link(const struct fx_pins *p);
+
+/* Remove what is pinned, and the directory; silent about what is not there. */
+void fx_pins_remove_sub(struct fx_pins *p, const char *sub);
+enum fx_rc fx_pins_remove(struct fx_pins *p);
+
+/* Directory of a graph's pins, to free(). */
+char *fx_pins_dir(const char *graph);
+
+#endif /* FX_PINS_H */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Rows of the control plane as JSON objects and as lines of a table. */
+#ifndef FX_ROWS_H
+#define FX_ROWS_H
+
+#include "netlink.h"
+#include "types.h"
+
+struct json_object;
+
+/* Everything that the kernel tells of one graph, to fx_tables_free(). */
+struct fx_tables {
+	struct fx_nl_graph graph;
+	struct fx_nl_place *place;
+	u32 n_place, cap_place;
+	struct fx_nl_class *cls;
+	u32 n_class, cap_class;
+	struct fx_nl_counter *counter;
+	u32 n_counter, cap_counter;
+};
+
+/**
+ * fx_tables_read() - read a graph's places, classes and counters
+ * @nl: connection
+ * @graph: name
+ * @t: filled; the classes' and ops' counters only when @places is false
+ *
+ * Return: 0 or -errno, after one sentence through fx_err().
+ */
+int fx_tables_read(struct fx_nl *nl, const char *graph, bool places,
+		   struct fx_tables *t);
+void fx_tables_free(struct fx_tables *t);
+
+/* "attached", "audit", "by-passed: MESSAGE", "no policy", ...; to free(). */
+char *fx_graph_state(const struct fx_nl_graph *g);
+
+struct json_object *fx_graph_json(const struct fx_nl_graph *g);
+struct json_object *fx_place_json(const struct fx_nl_place *p);
+struct json_object *fx_class_json(const struct fx_nl_class *c,
+				  const struct fx_tables *t);
+struct json_object *fx_counter_json(const struct fx_nl_counter *c);
+struct json_object *fx_event_json(const struct fx_event *ev, const char *graph);
+
+void fx_places_print(const struct fx_tables *t);
+void fx_classes_print(const struct fx_tables *t);
+void fx_counters_print(const struct fx_tables *t);
+void fx_event_print(const struct fx_event *ev, const char *graph);
+
+#endif /* FX_ROWS_H */

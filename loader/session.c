@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bpflog.h"
+#include "diag.h"
+#include "names.h"
+#include "pins.h"
+#include "session.h"
+#include "system.h"
+#include "util.h"
+
+#define MODULE_BTF	"/sys/kernel/btf/fabric_ext"
+#define OPS_STRUCT	"fabric_ext_ops"
+
+/* flags of struct fabric_ext_ops: record verdicts, do not enforce them */
+#define FX_POLICY_F_AUDIT	(1ULL << 0)
+
+#define FOUND_SHOWN	12	/* things listed in one sentence */
+
+struct fx_session {
+	const struct fx_bundle *bundle;
+	struct fx_session_options opt;
+	struct fx_nl *nl;
+	struct fx_pins *pins;
+	struct bpf_object *obj;
+	struct bpf_map *map;		/* the ops */
+	struct bpf_link *link;		/* NULL when another process' was updated */
+	char *policy;			/* the ops' name */
+	bool loaded;			/* the graph is there for us to remove */
+};
+
+static const char *graph_name(const struct fx_session *s)
+{
+	return s->bundle->image.hdr->name;
+}
+
+struct fx_nl *fx_session_nl(struct fx_session *s)
+{
+	return s->nl;
+}
+
+const char *fx_session_policy(const struct fx_session *s)
+{
+	return s->policy;
+}
+
+void fx_session_no_graph(struct fx_nl *nl, const char *graph, int err)
+{
+	if (err == -ENOENT)
+		fx_err("no graph '%s' is loaded; `fabricctl list` shows which are",
+		       graph);
+	else
+		fx_err("graph '%s': %s", graph, fx_nl_why(nl));
+}
+
+/* ---- what must be there ----------------------------------------------- */
+
+static enum fx_rc check_system(void)
+{
+	struct fx_words missing = { 0 };
+	enum fx_rc rc = FX_RC_SYSTEM;
+	char *text;
+	u64 caps;
+
+	if (!fx_sys_exists(MODULE_BTF)) {
+		fx_err("the module has no BTF (" MODULE_BTF "), so no policy can be attached; build it where the kernel's headers have vmlinux and resolve_btfids, with pahole installed");
+		return FX_RC_SYSTEM;
+	}
+	if (!fx_sys_caps(&caps)) {
+		fx_err("/proc/self/status does not tell this process' capabilities; mount /proc");
+		return FX_RC_SYSTEM;
+	}
+	for (u32 i = 0; i < fx_n_caps_needed; i++)
+		if (!(caps >> fx_caps_needed[i].bit & 1))
+			fx_words_add(&missing, fx_caps_needed[i].name);
+	text = fx_words_text(&missing, fx_n_caps_needed);
+	if (missing.n)
+		fx_err("attaching needs %s, which this process lacks; run it as root",
+		       text);
+	else if (!fx_sys_initial_userns())
+		fx_err("attaching needs its capabilities in the initial user namespace; run it outside the container");
+	else
+		rc = FX_RC_OK;
+	free(text);
+	fx_words_free(&missing);
+	return rc;
+}
+
+/* ---- the graph -------------------------------------------------------- */
+
+static enum fx_rc occupied(const char *graph, const struct fx_nl_graph *g)
+{
+	if (g->flags & FX_GRAPH_F_BYPASS)
+		fx_err("graph '%s' still has policy '%s', which ended (%s%s%s); `fabricctl detach %s` removes it, attach --replace puts another in its place",
+		       graph, g->policy, fx_name(&fx_exits, g->exit_kind),
+		       g->exit_msg[0] ? ": " : "", g->exit_msg, graph);
+	else
+		fx_err("graph '%s' already has policy '%s'; attach --replace swaps it, `fabricctl detach %s` ends it",
+		       graph, g->policy, graph);
+	return FX_RC_INPUT;
+}
+
+/* Find the graph as the bundle has it, or load it. */
+static enum fx_rc get_graph(struct fx_session *s)
+{
+	const struct fx_image_hdr *hdr = s->bundle->image.hdr;
+	struct fx_nl_graph *g = fx_alloc(sizeof(*g));
+	enum fx_rc rc = FX_RC_INPUT;
+	bool attached, same;
+	int err;
+
+	err = fx_nl_graph_get(s->nl, hdr->name, g);
+	if (err && err != -ENOENT) {
+		fx_err("graph '%s': %s", hdr->name, fx_nl_why(s->nl));
+		rc = FX_RC_SYSTEM;
+		goto out;
+	}
+	attached = !err && g->flags & FX_GRAPH_F_ATTACHED;
+	same = !err && !memcmp(g->digest, hdr->digest, sizeof(g->digest));
+	if (s->opt.replace && !attached) {
+		fx_err("graph '%s' has no policy to replace; attach without --replace",
+		       hdr->name);
+		goto out;
+	}
+	if (s->opt.replace && !same) {
+		fx_err("a policy is replaced by one for the same graph only, and the bundle's '%s' is not what is loaded; detach first, or compile the bundle from the loaded graph's file",
+		       hdr->name);
+		goto out;
+	}
+	if (attached && !s->opt.replace) {
+		rc = occupied(hdr->name, g);
+		goto out;
+	}
+	if (!err && !same) {
+		fx_err("another graph is loaded under the name '%s'; `fabricctl detach %s` removes it",
+		       hdr->name, hdr->name);
+		goto out;
+	}
+	if (!err) {
+		s->loaded = !attached;	/* left behind: ours from here on */
+		rc = FX_RC_OK;
+		goto out;
+	}
+	err = fx_nl_upload(s->nl, &s->bundle->image);
+	if (err) {
+		fx_err("graph '%s' cannot be loaded: %s", hdr->name,
+		       fx_nl_why(s->nl));
+		rc = FX_RC_SYSTEM;
+		goto out;
+	}
+	s->loaded = true;
+	rc = FX_RC_OK;
+out:
+	free(g);
+	return rc;
+}
+
+/* What the kernel binds itself; the rest is known by its devices only. */
+static bool kernel_binds(u32 match_kind)
+{
+	return match_kind == FX_MATCH_NODE || match_kind == FX_MATCH_REGION;
+}
+
+static void check_place(const void *row, void *arg)
+{
+	const struct fx_nl_place *p = row;
+	struct fx_words found = { 0 };
+	u32 *absent = arg;
+	bool there;
+	char *text;
+
+	there = fx_sys_match(&p->desc, &found);
+	if (kernel_binds(p->desc.match_kind))
+		there = p->bound;
+	if (!there && !(p->desc.flags & FX_PLACE_F_LATER)) {
+		text = fx_words_text(&found, FOUND_SHOWN);
+		fx_err("place '%s' matches %s '%s', which %s; this system has: %s (a place that comes later says `appears: later`)",
+		       p->desc.name, fx_name(&fx_match_kinds, p->desc.match_kind),
+		       p->desc.match,
+		       p->desc.match_kind == FX_MATCH_REGION ?
+		       "is no region with memory online" : "is not there", text);
+		free(text);
+		++*absent;
+	}
+	fx_words_free(&found);
+}
+
+static enum fx_rc check_places(struct fx_session *s)
+{
+	u32 absent = 0;
+
+	if (fx_nl_dump(s->nl, FX_CMD_PLACE_GET, graph_name(s), check_place,
+		       &absent)) {
+		fx_err("the places of graph '%s' cannot be read: %s",
+		       graph_name(s), fx_nl_why(s->nl));
+		return FX_RC_SYSTEM;
+	}
+	return absent ? FX_RC_INPUT : FX_RC_OK;
+}
+
+/* ---- the policy ------------------------------------------------------- */
+
+/* Where a member of the ops stands in the object's own layout, or NULL. */
+static void *ops_member(struct fx_session *s, const char *name, size_t size)
+{
+	const struct btf *btf = bpf_object__btf(s->obj);
+	const struct btf_type *t;
+	const struct btf_member *m;
+	size_t room = 0;
+	char *value;
+	int id;
+
+	value = bpf_map__initial_value(s->map, &room);
+	id = btf ? btf__find_by_name_kind(btf, OPS_STRUCT, BTF_KIND_STRUCT) : -1;
+	if (!value || id < 0)
+		return NULL;
+	t = btf__type_by_id(btf, id);
+	m = btf_members(t);
+	for (u32 i = 0; i < btf_vlen(t); i++, m++) {
+		u32 at = btf_member_bit_offset(t, i) / 8;
+
+		if (strcmp(btf__name_by_offset(btf, m->name_off), name))
+			continue;
+		if (btf__resolve_size(btf, m->type) != (s64)size ||
+		    at + size > room)
+			return NULL;
+		return value + at;
+	}
+	return NULL;
+}
+
+/* Say which graph the policy is for, and how it is attached. */
+static enum fx_rc set_ops(struct fx_session *s)
+{
+	char *graph = ops_member(s, "graph", FX_NAME_LEN);
+	char *name = ops_member(s, "name", FX_NAME_LEN);
+	u64 *flags = ops_member(s, "flags", sizeof(*flags));
+
+	if (!graph || !name || !flags) {
+		fx_err("%s: map '%s' is no struct " OPS_STRUCT " as <fabric_ext/policy.bpf.h> has it; compile the policy again",
+		       s->bundle->dir, s->bundle->ops_map);
+		return FX_RC_INPUT;
+	}
+	memset(graph, 0, FX_NAME_LEN);
+	memcpy(graph, graph_name(s), strnlen(graph_name(s), FX_NAME_LEN - 1));
+	if (s->opt.audit)
+		*flags |= FX_POLICY_F_AUDIT;
+	s->policy = fx_strndup(name, strnlen(name, FX_NAME_LEN));
+	return FX_RC_OK;
+}
+
+/* The sentence for an object that libbpf or the kernel did not take. */
+static enum fx_rc refused(struct fx_session *s, int err)
+{
+	char *why = fx_bpflog_reason(fx_bpflog_text());
+
+	fx_err("%s%s", why,
+	       s->opt.verbose ? "" : "; attach -v prints the whole log");
+	free(why);
+	return err == -ENOMEM || err == -EPERM ? FX_RC_SYSTEM : FX_RC_INPUT;
+}
+
+static enum fx_rc load_policy(struct fx_session *s)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "policy");
+	const struct fx_bundle *b = s->bundle;
+	enum fx_rc rc;
+	int err;
+
+	fx_bpflog_start(s->opt.verbose);
+	/* what was checked, not what lies in the file by now */
+	s->obj = bpf_object__open_mem(b->object, b->object_size, &opts);
+	if (!s->obj)
+		return refused(s, -errno);
+	s->map = bpf_object__find_map_by_name(s->obj, b->ops_map);
+	if (!s->map || bpf_map__type(s->map) != BPF_MAP_TYPE_STRUCT_OPS) {
+		fx_err("%s has no struct_ops map '%s', which the bundle names; compile it again",
+		       b->dir, b->ops_map);
+		return FX_RC_INPUT;
+	}
+	if (!(bpf_map__map_flags(s->map) & BPF_F_LINK)) {
+		fx_err("%s: '%s' stands in .struct_ops, and only what stands in .struct_ops.link can be detached safely; declare it with FX_POLICY()",
+		       b->dir, b->ops_map);
+		return FX_RC_INPUT;
+	}
+	rc = set_ops(s);
+	if (rc != FX_RC_OK)
+		return rc;
+	err = bpf_object__load(s->obj);
+	return err ? refused(s, err) : FX_RC_OK;
+}
+
+/* What the module's refusal of a policy means; struct_ops passes on an errno. */
+static void attach_failed(struct fx_session *s, int err)
+{
+	static const struct {
+		int err;
+		const char *why;
+	} known[] = {
+		{ -EPERM, "it needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN in the initial user namespace" },
+		{ -ENOENT, "the graph was removed meanwhile" },
+		{ -EBUSY, "another policy was attached meanwhile" },
+		{ -EEXIST, "another policy was attached meanwhile" },
+		{ -EINVAL, "a field of its struct " OPS_STRUCT " is out of range; the kernel's log names it" },
+		{ -ERANGE, "its timeout_ms is too long; the kernel's log says how long it may be" },
+	};
+	const char *why = strerror(-err);
+
+	for (u32 i = 0; i < ARRAY_SIZE(known); i++)
+		if (known[i].err == err)
+			why = known[i].why;
+	fx_err("policy '%s' cannot be attached to graph '%s': %s", s->policy,
+	       graph_name(s), why);
+}
+
+/* ---- attach ----------------------------------------------------------- */
+
+static enum fx_rc attach(struct fx_session *s)
+{
+	enum fx_rc rc = FX_RC_OK;
+
+	if (s->opt.pin) {
+		/* what a policy that ended on its own has left */
+		unlinkat(s->pins->fd, "link", 0);
+		fx_pins_remove_sub(s->pins, "next");
+		fx_pins_remove_sub(s->pins, "");
+		rc = fx_pins_write(s->pins, "", s->obj);
+	}
+	if (rc != FX_RC_OK)
+		return rc;
+	s->link = bpf_map__attach_struct_ops(s->map);
+	if (!s->link) {
+		attach_failed(s, -errno);
+		return FX_RC_SYSTEM;
+	}
+	return s->opt.pin ?
+		fx_pins_write_link(s->pins, bpf_link__fd(s->link)) : FX_RC_OK;
+}
+
+/*
+ * Put the policy in the place of the one whose link is pinned.
+ *
+ * libbpf updates only links that it created itself in this process. What it
+ * does first, to hand the kernel the value of the map, it also does when asked
+ * to attach: the kernel takes the value and then refuses the second link,
+ * which changes nothing for the policy that is attached. Should that one have
+ * ended in this moment, the attach succeeds and the new link takes over.
+ */
+static enum fx_rc replace(struct fx_session *s)
+{
+	int old, err;
+	enum fx_rc rc;
+
+	old = fx_pins_link(s->pins);
+	if (old < 0) {
+		fx_err("the policy of graph '%s' is not pinned, it ends with the process that attached it; end that, then attach without --replace",
+		       graph_name(s));
+		return FX_RC_INPUT;
+	}
+	fx_pins_remove_sub(s->pins, "next");
+	rc = fx_pins_write(s->pins, "next", s->obj);
+	if (rc != FX_RC_OK)
+		goto out;
+
+	rc = FX_RC_SYSTEM;
+	s->link = bpf_map__attach_struct_ops(s->map);
+	if (s->link) {
+		unlinkat(s->pins->fd, "link", 0);
+		rc = fx_pins_write_link(s->pins, bpf_link__fd(s->link));
+	} else if (errno != EBUSY && errno != EEXIST) {
+		attach_failed(s, -errno);
+	} else if (bpf_link_update(old, bpf_map__fd(s->map), NULL)) {
+		err = -errno;
+		attach_failed(s, err);
+	} else {
+		rc = FX_RC_OK;
+	}
+	if (rc == FX_RC_OK)
+		rc = fx_pins_swap(s->pins, "next");
+	else
+		fx_pins_remove_sub(s->pins, "next");
+out:
+	close(old);
+	return rc;
+}
+
+enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
+			     const struct fx_session_options *opt,
+			     struct fx_session **out)
+{
+	struct fx_session *s = fx_calloc(1, sizeof(*s));
+	enum fx_rc rc = FX_RC_SYSTEM;
+
+	*out = NULL;
+	s->bundle = bundle;
+	s->opt = *opt;
+	s->opt.pin |= opt->replace;
+
+	s->nl = fx_nl_open();
+	if (!s->nl)
+		goto fail;
+	rc = check_system();
+	if (rc == FX_RC_OK && s->opt.pin)
+		rc = fx_pins_lock(graph_name(s), true, &s->pins);
+	if (rc == FX_RC_OK)
+		rc = get_graph(s);
+	if (rc == FX_RC_OK)
+		rc = check_places(s);
+	if (rc == FX_RC_OK)
+		rc = load_policy(s);
+	if (rc == FX_RC_OK)
+		rc = opt->replace ? replace(s) : attach(s);
+	if (rc != FX_RC_OK)
+		goto fail;
+
+	if (s->opt.pin) {
+		fx_pins_unlock(s->pins);
+		s->pins = NULL;
+	}
+	*out = s;
+	return FX_RC_OK;
+fail:
+	/* undo: nothing of what was made stays */
+	if (s->pins && s->loaded)
+		fx_pins_remove(s->pins);
+	else if (s->pins && !opt->replace)
+		rmdir(s->pins->dir);
+	s->opt.pin = false;
+	fx_session_close(s);
+	return rc;
+}
+
+void fx_session_close(struct fx_session *s)
+{
+	if (!s)
+		return;
+	/* a pinned link outlives its descriptor, another ends with it */
+	bpf_link__destroy(s->link);
+	bpf_object__close(s->obj);
+	if (s->loaded && !s->opt.pin &&
+	    fx_nl_remove(s->nl, graph_name(s)))
+		fx_err("graph '%s' cannot be removed: %s", graph_name(s),
+		       fx_nl_why(s->nl));
+	fx_pins_unlock(s->pins);
+	fx_nl_close(s->nl);
+	free(s->policy);
+	free(s);
+}
+
+/* ---- detach ----------------------------------------------------------- */
+
+/* End the policy of a pinned link; 0 or -errno. */
+static int end_link(struct fx_pins *pins)
+{
+	int link = fx_pins_link(pins);
+	int err = 0;
+
+	if (link < 0)
+		return link == -ENOENT ? 0 : link;
+	/* at once, and not when the last of its descriptors happens to close */
+	if (bpf_link_detach(link) && errno != ENOLINK && errno != EINVAL)
+		err = -errno;
+	close(link);
+	return err;
+}
+
+enum fx_rc fx_session_detach(const char *graph)
+{
+	struct fx_nl_graph *g = fx_alloc(sizeof(*g));
+	struct fx_pins *pins = NULL;
+	struct fx_nl *nl = fx_nl_open();
+	enum fx_rc rc = FX_RC_SYSTEM;
+	int err;
+
+	if (!nl)
+		goto out;
+	err = fx_nl_graph_get(nl, graph, g);
+	if (err && err != -ENOENT) {
+		fx_session_no_graph(nl, graph, err);
+		goto out;
+	}
+	if (fx_pins_lock(graph, false, &pins) != FX_RC_OK)
+		goto out;
+	if (err && !pins) {
+		fx_session_no_graph(nl, graph, err);
+		rc = FX_RC_INPUT;
+		goto out;
+	}
+	if (!err && !pins && g->flags & FX_GRAPH_F_ATTACHED) {
+		fx_err("policy '%s' of graph '%s' belongs to the process that attached it: end that process, or `fabricctl bypass %s`",
+		       g->policy, graph, graph);
+		rc = FX_RC_INPUT;
+		goto out;
+	}
+	if (pins) {
+		int lerr = end_link(pins);
+
+		if (lerr) {
+			fx_err("the pinned link of graph '%s' cannot be detached: %s",
+			       graph, strerror(-lerr));
+			goto out;
+		}
+		rc = fx_pins_remove(pins);
+		if (rc != FX_RC_OK)
+			goto out;
+	}
+	rc = FX_RC_OK;
+	if (!err && fx_nl_remove(nl, graph)) {
+		fx_err("graph '%s' cannot be removed: %s", graph, fx_nl_why(nl));
+		rc = FX_RC_SYSTEM;
+	}
+out:
+	fx_pins_unlock(pins);
+	fx_nl_close(nl);
+	free(g);
+	return rc;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A policy in force: from a bundle to an attached, perhaps pinned, link. */
+#ifndef FX_SESSION_H
+#define FX_SESSION_H
+
+#include "bundle.h"
+#include "cmd.h"
+#include "netlink.h"
+#include "types.h"
+
+struct fx_session_options {
+	bool pin;		/* outlive this process */
+	bool replace;		/* swap the pinned policy of the graph */
+	bool audit;		/* record verdicts without enforcing them */
+	bool verbose;		/* print libbpf's and the verifier's log */
+};
+
+struct fx_session;
+
+/**
+ * fx_session_attach() - put a bundle's policy in force
+ * @bundle: opened; borrowed until fx_session_close()
+ * @opt: how
+ * @out: the session; NULL unless FX_RC_OK is returned
+ *
+ * Whatever fails, everything that was done is undone first.
+ *
+ * Return: FX_RC_OK; FX_RC_INPUT or FX_RC_SYSTEM after one sentence.
+ */
+enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
+			     const struct fx_session_options *opt,
+			     struct fx_session **out);
+
+/**
+ * fx_session_close() - let go of it
+ * @s: session, or NULL
+ *
+ * Ends the policy and removes the graph, unless they are pinned.
+ */
+void fx_session_close(struct fx_session *s);
+
+struct fx_nl *fx_session_nl(struct fx_session *s);
+const char *fx_session_policy(const struct fx_session *s);
+
+/**
+ * fx_session_detach() - end the pinned policy of a graph, remove the graph
+ * @graph: its name
+ */
+enum fx_rc fx_session_detach(const char *graph);
+
+/* The one sentence about a graph that is not there, or what else went wrong. */
+void fx_session_no_graph(struct fx_nl *nl, const char *graph, int err);
+
+#endif /* FX_SESSION_H */

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the tests of the data plane share: a graph with an edge for each thing
+ * to try, source buffers from the system heap, one call per ioctl.
+ */
+#ifndef ENGINE_UTIL_H
+#define ENGINE_UTIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <linux/fabric_ext.h>
+
+#include "fxgraph.h"
+
+#define DEVICE		"/dev/fabric_ext"
+#define EDGE_BYTES	(1u << 20)
+#define SMALL_BYTES	(64u << 10)	/* capacity of the place `small` */
+#define PIECE		4096u		/* of `gather` and `scatter` */
+#define WAIT_NS		20000000000ULL
+
+/* Places of the test graph, by index. */
+enum {
+	P_SRC,		/* where imported buffers lie; bound to nothing */
+	P_HOST,		/* node 0 */
+	P_SMALL,	/* node 0, SMALL_BYTES */
+	P_FAR,		/* a CXL region that does not exist */
+	P_HEAP,		/* buffers of the system heap */
+	P_CARD,		/* buffers of an exporter that does not exist */
+	P_NUM,
+};
+
+/* Classes of the test graph, two edges of EDGE_BYTES each. */
+enum {
+	C_MOVE,		/* src -> host */
+	C_SUM,		/* with a checksum */
+	C_VERIFY,	/* with a checksum that is verified */
+	C_QUANTIZE,	/* bf16 to MXFP8, checksum */
+	C_DEQUANTIZE,	/* host -> host, MXFP8 to bf16, checksum */
+	C_AGAIN,	/* host -> host, opaque */
+	C_GATHER,	/* pieces of PIECE, 2 * PIECE apart at the source */
+	C_SCATTER,	/* likewise at the destination, checksum */
+	C_SMALL,	/* src -> small */
+	C_FAR,		/* src -> far */
+	C_EITHER,	/* src -> host or small */
+	C_COMPRESS,	/* a transform that the engine does not have */
+	C_ORDERED,	/* src -> host, acq_rel */
+	C_BACK,		/* host -> host, bf16 */
+	C_URGENT,	/* src -> host, priority 7 */
+	C_URGENT_ORDERED, /* likewise, release */
+	C_NUM,
+};
+
+#define EDGE(cls)	(2u * (cls))
+#define NO_SUCH_EDGE	(2u * C_NUM)
+
+int load_graph(const char *name);
+int open_bound(const char *graph);
+
+int heap_alloc(size_t bytes);
+uint8_t *map_buf(int fd, size_t bytes);
+void fill(uint8_t *p, size_t bytes, uint32_t seed);
+
+/* Each returns 0 or -errno. */
+int fx_import(int dev, int dmabuf, uint16_t place, uint32_t edge,
+	      uint32_t *handle);
+int fx_export(int dev, uint32_t handle);	/* fd or -errno */
+int fx_free(int dev, uint32_t handle);
+int fx_tag(int dev, int dmabuf, uint32_t edge);
+int fx_submit(int dev, struct fx_desc *d, uint32_t n, uint32_t *accepted);
+int fx_wait(int dev, struct fx_completion *c, uint32_t n, uint64_t ns,
+	    uint32_t *got);
+
+struct fx_desc desc_of(uint32_t edge, uint32_t src, uint64_t bytes);
+/* Submits one, waits for it. */
+int fx_move(int dev, struct fx_desc d, struct fx_completion *c);
+
+/* The kernel log from the call on. */
+int log_open(void);
+bool log_has(int log, const char *text);
+
+uint32_t crc32c(const uint8_t *p, size_t n);
+double bf16_value(uint16_t bits);
+/* OCP MX v1.0: 32 bf16 elements to a scale and 32 E4M3 elements. */
+void mxfp8_block(const uint16_t *in, uint8_t *out);
+double mxfp8_value(uint8_t scale, uint8_t element);
+
+#endif

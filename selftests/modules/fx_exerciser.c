@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A dma-buf exporter and two importing devices for tests. See fx_exerciser.h.
+ * Not part of fabric_ext: it plays the driver whose calls are hooked.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/delay.h>
+#include <linux/dma-buf.h>
+#include <linux/dma-mapping.h>
+#include <linux/fcntl.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/platform_device.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+#include <linux/timex.h>
+#include <linux/uaccess.h>
+#include <linux/version.h>
+#include "fx_exerciser.h"
+
+#define FX_EX_BYTES_MAX		(1U << 20)
+#define FX_EX_TIMES_MAX		1000000
+
+static struct platform_device *fx_ex_dev[FX_EX_DEVICES];
+
+struct fx_ex_buf {
+	struct fx_ex_export how;
+	struct page *pages;
+	unsigned int order;
+};
+
+static int fx_ex_attach_op(struct dma_buf *dmabuf, struct dma_buf_attachment *attach)
+{
+	struct fx_ex_buf *b = dmabuf->priv;
+
+	if (b->how.attach_ms)
+		msleep(b->how.attach_ms);
+	return b->how.attach_err;
+}
+
+static struct sg_table *fx_ex_map_op(struct dma_buf_attachment *attach,
+				     enum dma_data_direction dir)
+{
+	struct fx_ex_buf *b = attach->dmabuf->priv;
+	struct sg_table *sgt = kzalloc(sizeof(*sgt), GFP_KERNEL);
+	int err;
+
+	if (!sgt)
+		return ERR_PTR(-ENOMEM);
+	err = sg_alloc_table(sgt, 1, GFP_KERNEL);
+	if (err)
+		goto free;
+	sg_set_page(sgt->sgl, b->pages, PAGE_SIZE << b->order, 0);
+	err = dma_map_sgtable(attach->dev, sgt, dir, 0);
+	if (!err)
+		return sgt;
+	sg_free_table(sgt);
+free:
+	kfree(sgt);
+	return ERR_PTR(err);
+}
+
+static void fx_ex_unmap_op(struct dma_buf_attachment *attach, struct sg_table *sgt,
+			   enum dma_data_direction dir)
+{
+	dma_unmap_sgtable(attach->dev, sgt, dir, 0);
+	sg_free_table(sgt);
+	kfree(sgt);
+}
+
+static void fx_ex_release_op(struct dma_buf *dmabuf)
+{
+	struct fx_ex_buf *b = dmabuf->priv;
+
+	__free_pages(b->pages, b->order);
+	kfree(b);
+}
+
+static const struct dma_buf_ops fx_ex_ops = {
+	.attach = fx_ex_attach_op,
+	.map_dma_buf = fx_ex_map_op,
+	.unmap_dma_buf = fx_ex_unmap_op,
+	.release = fx_ex_release_op,
+};
+
+static long fx_ex_export(struct fx_ex_export __user *arg)
+{
+	DEFINE_DMA_BUF_EXPORT_INFO(info);
+	struct fx_ex_buf *b;
+	struct dma_buf *dmabuf;
+	int fd, err = -ENOMEM;
+
+	b = kzalloc(sizeof(*b), GFP_KERNEL);
+	if (!b)
+		return -ENOMEM;
+	if (copy_from_user(&b->how, arg, sizeof(b->how))) {
+		err = -EFAULT;
+		goto free;
+	}
+	if (!b->how.bytes || b->how.bytes > FX_EX_BYTES_MAX || b->how.attach_ms > 10000 ||
+	    b->how.attach_err > 0 || b->how.attach_err < -MAX_ERRNO) {
+		err = -EINVAL;
+		goto free;
+	}
+	b->order = get_order(b->how.bytes);
+	b->pages = alloc_pages(GFP_KERNEL | __GFP_ZERO, b->order);
+	if (!b->pages)
+		goto free;
+	info.ops = &fx_ex_ops;
+	info.size = PAGE_SIZE << b->order;
+	info.flags = O_RDWR;
+	info.priv = b;
+	dmabuf = dma_buf_export(&info);
+	if (IS_ERR(dmabuf)) {
+		__free_pages(b->pages, b->order);
+		err = PTR_ERR(dmabuf);
+		goto free;
+	}
+	fd = dma_buf_fd(dmabuf, O_CLOEXEC);
+	if (fd < 0) {
+		dma_buf_put(dmabuf);
+		return fd;
+	}
+	return put_user(fd, &arg->fd);
+free:
+	kfree(b);
+	return err;
+}
+
+/* One attach and detach, as an importing driver does it. */
+static int fx_ex_pair(struct dma_buf *dmabuf, struct device *dev, bool map)
+{
+	struct dma_buf_attachment *attach = dma_buf_attach(dmabuf, dev);
+	struct sg_table *sgt;
+	int err = 0;
+
+	if (IS_ERR(attach))
+		return PTR_ERR(attach);
+	if (map) {
+		sgt = dma_buf_map_attachment_unlocked(attach, DMA_BIDIRECTIONAL);
+		err = PTR_ERR_OR_ZERO(sgt);
+		if (!err)
+			dma_buf_unmap_attachment_unlocked(attach, sgt, DMA_BIDIRECTIONAL);
+	}
+	dma_buf_detach(dmabuf, attach);
+	return err;
+}
+
+static long fx_ex_attach(struct fx_ex_attach __user *arg)
+{
+	struct fx_ex_attach a;
+	struct dma_buf *dmabuf;
+	cycles_t start;
+
+	if (copy_from_user(&a, arg, sizeof(a)))
+		return -EFAULT;
+	if (a.dev >= FX_EX_DEVICES || a.times > FX_EX_TIMES_MAX)
+		return -EINVAL;
+	dmabuf = dma_buf_get(a.fd);
+	if (IS_ERR(dmabuf))
+		return PTR_ERR(dmabuf);
+	a.error = 0;
+	start = get_cycles();
+	for (a.done = 0; a.done < a.times; a.done++) {
+		a.error = fx_ex_pair(dmabuf, &fx_ex_dev[a.dev]->dev, a.map);
+		if (a.error)
+			break;
+		if (!(a.done % 1024))
+			cond_resched();
+	}
+	a.cycles = get_cycles() - start;
+	dma_buf_put(dmabuf);
+	return copy_to_user(arg, &a, sizeof(a)) ? -EFAULT : 0;
+}
+
+static long fx_ex_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	switch (cmd) {
+	case FX_EX_EXPORT:
+		return fx_ex_export((void __user *)arg);
+	case FX_EX_ATTACH:
+		return fx_ex_attach((void __user *)arg);
+	}
+	return -ENOTTY;
+}
+
+static const struct file_operations fx_ex_fops = {
+	.owner = THIS_MODULE,
+	.unlocked_ioctl = fx_ex_ioctl,
+};
+
+static struct miscdevice fx_ex_misc = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "fx_exerciser",
+	.fops = &fx_ex_fops,
+	.mode = 0600,
+};
+
+static void fx_ex_devices_remove(void)
+{
+	int i;
+
+	for (i = 0; i < FX_EX_DEVICES; i++)
+		if (!IS_ERR_OR_NULL(fx_ex_dev[i]))
+			platform_device_unregister(fx_ex_dev[i]);
+}
+
+static int __init fx_ex_init(void)
+{
+	static const char * const names[FX_EX_DEVICES] = { "fx_ex_a", "fx_ex_b" };
+	int i, err;
+
+	for (i = 0; i < FX_EX_DEVICES; i++) {
+		fx_ex_dev[i] = platform_device_register_simple(names[i], PLATFORM_DEVID_NONE,
+							       NULL, 0);
+		err = PTR_ERR_OR_ZERO(fx_ex_dev[i]);
+		if (!err)
+			err = dma_coerce_mask_and_coherent(&fx_ex_dev[i]->dev,
+							   DMA_BIT_MASK(64));
+		if (err)
+			goto out;
+	}
+	err = misc_register(&fx_ex_misc);
+out:
+	if (err)
+		fx_ex_devices_remove();
+	return err;
+}
+module_init(fx_ex_init);
+
+static void __exit fx_ex_exit(void)
+{
+	misc_deregister(&fx_ex_misc);
+	fx_ex_devices_remove();
+}
+module_exit(fx_ex_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("dma-buf exporter and importers for the tests of fabric_ext");
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+MODULE_IMPORT_NS(DMA_BUF);
+#else
+MODULE_IMPORT_NS("DMA_BUF");
+#endif

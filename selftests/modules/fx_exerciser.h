@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/*
+ * fx_exerciser: a dma-buf exporter and two importing devices for tests, so
+ * that hooked functions are called from a driver as drivers call them.
+ */
+#ifndef FX_EXERCISER_H
+#define FX_EXERCISER_H
+
+#include <linux/types.h>
+#include <linux/ioctl.h>
+
+/* the importing devices, named as the place or the stranger of a test */
+#define FX_EX_DEVICES	2	/* fx_ex_a, fx_ex_b */
+
+struct fx_ex_export {
+	__u32 bytes;		/* rounded up to pages */
+	__s32 fd;		/* out */
+	__u32 attach_ms;	/* the exporter's attach sleeps that long */
+	__s32 attach_err;	/* and returns this: 0 or -errno */
+};
+
+struct fx_ex_attach {
+	__s32 fd;
+	__u32 dev;		/* 0: fx_ex_a, 1: fx_ex_b */
+	__u32 map;		/* map and unmap in between */
+	__u32 times;		/* attach and detach that often */
+	__u32 done;		/* out: pairs before the first error */
+	__s32 error;		/* out: 0 or -errno of that one */
+	__u64 cycles;		/* out: TSC over all pairs */
+};
+
+#define FX_EX_EXPORT	_IOWR(0xFC, 0, struct fx_ex_export)
+#define FX_EX_ATTACH	_IOWR(0xFC, 1, struct fx_ex_attach)
+
+#endif
