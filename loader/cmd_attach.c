@@ -15,6 +15,7 @@
 #include "diag.h"
 #include "json.h"
 #include "names.h"
+#include "rows.h"
 #include "session.h"
 #include "system.h"
 #include "util.h"
@@ -37,16 +38,24 @@ struct watch {
 	bool stop;
 };
 
-static void tell(const struct fx_session *s, const char *graph,
-		 const struct config *c)
+static void tell(struct fx_session *s, const char *graph, const struct config *c)
 {
+	struct fx_nl_graph *g = fx_alloc(sizeof(*g));
 	struct json_object *o;
+	char *missing;
 
 	fx_info("policy '%s' %s graph '%s'%s%s", fx_session_policy(s),
 		c->opt.replace ? "replaced the one of" : "is attached to", graph,
 		c->opt.audit ? ", it records and does not enforce" : "",
 		c->opt.pin || c->opt.replace ? "; it is pinned" :
 		c->command ? "" : "; it ends with this command (Ctrl-C)");
+	if (!fx_nl_graph_get(fx_session_nl(s), graph, g) && g->missing) {
+		missing = fx_ops_text(g->missing);
+		fprintf(stderr, "fabricctl: note: this kernel has no hook for %s, so the policy is not asked about that\n",
+			missing);
+		free(missing);
+	}
+	free(g);
 	if (!fx_json_mode)
 		return;
 	o = fx_json_object();

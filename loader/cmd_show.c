@@ -60,6 +60,7 @@ static void print(const struct fx_tables *t)
 {
 	const struct fx_nl_graph *g = &t->graph;
 	char *state = fx_graph_state(g), *digest = fx_hex(g->digest, 8);
+	char *missing;
 
 	printf("graph %s, digest %s..., %u edges in %u classes, %llu bytes of kernel memory\n",
 	       g->name, digest, g->count[FX_SECT_EDGE], g->count[FX_SECT_CLASS],
@@ -68,6 +69,12 @@ static void print(const struct fx_tables *t)
 	       g->policy[0] ? g->policy : "-", state, g->emitted, g->lost);
 	if (g->exit_dump[0])
 		printf("what the policy told at its end:\n%s\n", g->exit_dump);
+	if (g->missing) {
+		missing = fx_ops_text(g->missing);
+		printf("not asked about, for this kernel has no hook there: %s\n",
+		       missing);
+		free(missing);
+	}
 	free(digest);
 	free(state);
 	printf("\n");

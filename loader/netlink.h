@@ -29,6 +29,7 @@ struct fx_nl_graph {
 	u64 emitted;
 	u64 lost;
 	u64 kmem;
+	u64 missing;			/* FX_OP_BIT() wanted and not hooked */
 };
 
 /* FX_CMD_PLACE_GET */

@@ -39,6 +39,7 @@ static const struct field graph_fields[] = {
 	FIELD(FX_A_EMITTED, fx_nl_graph, emitted),
 	FIELD(FX_A_LOST, fx_nl_graph, lost),
 	FIELD(FX_A_KMEM, fx_nl_graph, kmem),
+	MAYBE(FX_A_MISSING, fx_nl_graph, missing),
 };
 
 static const struct field place_fields[] = {

@@ -9,6 +9,7 @@
 #include "names.h"
 #include "rows.h"
 #include "session.h"
+#include "system.h"
 #include "util.h"
 
 /* ---- reading ---------------------------------------------------------- */
@@ -82,6 +83,19 @@ static void put_name(struct json_object *o, const char *key, const char *name,
 	free(s);
 }
 
+char *fx_ops_text(u64 ops)
+{
+	struct fx_words w = { 0 };
+	char *text;
+
+	for (u32 i = 0; i < FX_OPS; i++)
+		if (ops & FX_OP_BIT(i))
+			fx_words_add(&w, fx_name(&fx_ops, i));
+	text = fx_words_text(&w, FX_OPS);
+	fx_words_free(&w);
+	return text;
+}
+
 char *fx_graph_state(const struct fx_nl_graph *g)
 {
 	const char *why = fx_name(&fx_exits, g->exit_kind);
@@ -121,6 +135,7 @@ struct json_object *fx_graph_json(const struct fx_nl_graph *g)
 	};
 	struct json_object *o = fx_json_object(), *list = fx_json_array();
 	struct json_object *counts = fx_json_object();
+	struct json_object *missing = fx_json_array();
 
 	fx_json_str(o, "graph", g->name);
 	fx_json_hex(o, "digest", g->digest, sizeof(g->digest));
@@ -131,6 +146,10 @@ struct json_object *fx_graph_json(const struct fx_nl_graph *g)
 	fx_json_str(o, "exit", g->exit_kind ? fx_name(&fx_exits, g->exit_kind) : NULL);
 	fx_json_str(o, "exit_message", g->exit_msg[0] ? g->exit_msg : NULL);
 	fx_json_str(o, "exit_dump", g->exit_dump[0] ? g->exit_dump : NULL);
+	for (u32 i = 0; i < FX_OPS; i++)
+		if (g->missing & FX_OP_BIT(i))
+			fx_json_add_str(missing, fx_name(&fx_ops, i));
+	fx_json_put(o, "not_hooked", missing);
 	for (u32 i = 0; i < fx_governs.n; i++)
 		if (g->governs >> i & 1)
 			fx_json_add_str(list, fx_governs.name[i]);

@@ -31,6 +31,8 @@ int fx_tables_read(struct fx_nl *nl, const char *graph, bool places,
 		   struct fx_tables *t);
 void fx_tables_free(struct fx_tables *t);
 
+/* "p2p_map, tier": operations by their FX_OP_BIT(), to free(). */
+char *fx_ops_text(u64 ops);
 /* "attached", "audit", "by-passed: MESSAGE", "no policy", ...; to free(). */
 char *fx_graph_state(const struct fx_nl_graph *g);
 

@@ -431,8 +431,8 @@ fail:
 	/* undo: nothing of what was made stays */
 	if (s->pins && s->loaded)
 		fx_pins_remove(s->pins);
-	else if (s->pins && !opt->replace)
-		rmdir(s->pins->dir);
+	else if (s->pins)
+		rmdir(s->pins->dir);	/* only when nothing is in it */
 	s->opt.pin = false;
 	fx_session_close(s);
 	return rc;
