@@ -41,7 +41,7 @@ struct fx_mem {
 	u32 edge;
 	unsigned long n_pages;
 	struct page **pages;
-	struct mutex lock;
+	struct mutex lock;		/* of the two below */
 	void *vaddr;
 	unsigned int n_maps;
 	struct list_head devices;
@@ -66,7 +66,7 @@ struct fx_buf {
 	struct dma_buf *dmabuf;
 	u64 bytes;
 	u16 place;
-	struct mutex lock;
+	struct mutex lock;		/* makes dmabuf once */
 	struct iosys_map map;
 	bool mapped;
 	unsigned int pending;

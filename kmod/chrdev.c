@@ -38,9 +38,9 @@ union fx_ioc_arg {
 	struct fx_ioc_wait wait;
 };
 
-/* private_data: the queue once FX_IOC_GRAPH made it */
 static struct fx_queue *fx_file_queue(struct file *file)
 {
+	/* private_data: the queue once fx_ioc_graph() made it */
 	return smp_load_acquire((struct fx_queue **)&file->private_data);
 }
 
@@ -364,8 +364,8 @@ static long fx_ioc_wait(struct file *file, void *arg, void __user *user)
 	return got ? 0 : err;
 }
 
-#define FX_IOC(cmd, type, fn, unbound)					\
-	[_IOC_NR(cmd)] = { #type, sizeof(struct fx_ioc_##type), cmd, fn, unbound }
+#define FX_IOC(nr, cmd, type, fn, unbound)				\
+	[nr] = { #type, sizeof(struct fx_ioc_##type), cmd, fn, unbound }
 
 static const struct fx_ioc {
 	const char *name;
@@ -374,14 +374,16 @@ static const struct fx_ioc {
 	long (*fn)(struct file *file, void *arg, void __user *user);
 	bool unbound;		/* works before FX_IOC_GRAPH */
 } fx_iocs[] = {
-	FX_IOC(FX_IOC_GRAPH, graph, fx_ioc_graph, true),
-	FX_IOC(FX_IOC_IMPORT, import, fx_ioc_import, false),
-	FX_IOC(FX_IOC_EXPORT, export, fx_ioc_export, false),
-	FX_IOC(FX_IOC_FREE, free, fx_ioc_free, false),
-	FX_IOC(FX_IOC_TAG, tag, fx_ioc_tag, false),
-	FX_IOC(FX_IOC_SUBMIT, submit, fx_ioc_submit, false),
-	FX_IOC(FX_IOC_WAIT, wait, fx_ioc_wait, false),
+	FX_IOC(0, FX_IOC_GRAPH, graph, fx_ioc_graph, true),
+	FX_IOC(1, FX_IOC_IMPORT, import, fx_ioc_import, false),
+	FX_IOC(2, FX_IOC_EXPORT, export, fx_ioc_export, false),
+	FX_IOC(3, FX_IOC_FREE, free, fx_ioc_free, false),
+	FX_IOC(4, FX_IOC_TAG, tag, fx_ioc_tag, false),
+	FX_IOC(5, FX_IOC_SUBMIT, submit, fx_ioc_submit, false),
+	FX_IOC(6, FX_IOC_WAIT, wait, fx_ioc_wait, false),
 };
+
+static_assert(_IOC_NR(FX_IOC_WAIT) == ARRAY_SIZE(fx_iocs) - 1);
 
 /* The size within a number may be that of a later version's structure. */
 static bool fx_ioc_matches(const struct fx_ioc *ioc, unsigned int cmd)

@@ -169,7 +169,15 @@ static enum fx_chain_fault fx_chain_of(const struct fx_class_desc *c,
 		    c->xform[i].flags & FX_XFORM_F_VERIFY)
 			*verify = true;
 		index[n] = i;
-		kept[n++] = c->xform[i];
+		kept[n] = c->xform[i];
+		/*
+		 * A checksum sums up bytes, whatever they stand for: what the
+		 * graph says of its input holds for the whole chain, and a
+		 * policy may have left the conversion before it out.
+		 */
+		if (kept[n].kind == FX_XFORM_CHECKSUM)
+			kept[n].from = FX_ELEM_NONE;
+		n++;
 	}
 	fault = fx_chain_check(kept, n, c->element,
 			       c->flags & FX_CLASS_F_EXACT, chain, at);

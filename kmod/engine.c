@@ -2,9 +2,9 @@
 /*
  * The way of a movement.
  *
- *	submit ── checked ── routed ──┬── refused ────────────────┐
- *	                              └── lane ── worker ── ended ─┴── done ── reaped
- *	close ── what is in a lane: cancelled; what runs: cancelled at a step
+ *	submit -- checked -- routed --+-- refused ---------------+-- done -- reaped
+ *	                              +-- lane -- worker -- ended +
+ *	close: what is in a lane is cancelled, what runs too, at its next step
  *
  * A destination that the engine has to allocate is allocated when the movement
  * is routed, in the submitter's context: its memory cgroup pays, its cpuset and
@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 
 #include "engine.h"
+#include "inject.h"
 #include "observe.h"
 #include "ops.h"
 
@@ -55,8 +56,10 @@ static u8 fx_lane_of(struct fx_queue *q, const struct fx_job *job, u8 priority)
 	for (lane = 0; lane < priority; lane++) {
 		if (ordered && q->queued[lane])
 			break;
-		if (src->writers[lane] || dst->writers[lane] ||
-		    dst->readers[lane])
+		if (src->writers[lane])
+			break;
+		/* nobody else knows a new destination */
+		if (!job->fresh && (dst->writers[lane] || dst->readers[lane]))
 			break;
 	}
 	return lane;
@@ -121,7 +124,8 @@ static void fx_job_account(const struct fx_job *job)
 		return;
 	}
 	atomic64_inc(&job->edge->moves);
-	atomic64_inc(&cls->moves);
+	if (!fx_injected(FX_INJECT_COUNT))
+		atomic64_inc(&cls->moves);
 	atomic64_add(c->bytes_in, &cls->bytes_in);
 	atomic64_add(c->bytes_out, &cls->bytes_out);
 	atomic64_add(c->ns, &cls->ns);
@@ -155,7 +159,8 @@ static void fx_job_tell(struct fx_queue *q, const struct fx_job *job)
 	};
 
 	fx_tell_complete(q->graph, &args);
-	fx_emit(q->graph, &ev);
+	if (!fx_injected(FX_INJECT_EVENT))
+		fx_emit(q->graph, &ev);
 }
 
 /*

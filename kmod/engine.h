@@ -117,7 +117,7 @@ struct fx_queue {
 	struct fx_graph *graph;
 	struct xarray handles;
 	atomic_t inflight;
-	spinlock_t lock;
+	spinlock_t lock;		/* of all down to closing */
 	struct list_head lanes[FX_LANES];
 	unsigned int queued[FX_LANES];
 	struct fx_users users[1 << FX_KEY_BITS];
@@ -125,7 +125,7 @@ struct fx_queue {
 	bool running;
 	bool closing;
 	wait_queue_head_t wait;
-	struct mutex reap;
+	struct mutex reap;		/* who takes completions away */
 	struct work_struct work;
 	struct fx_pass pass;
 };

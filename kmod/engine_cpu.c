@@ -109,6 +109,20 @@ static void fx_run_inject(const struct fx_run *run)
 }
 
 /*
+ * Called twice: what is read in between differs from what is there, and what
+ * is there stays as it was. The exponent of a bf16 is hit, or the element of a
+ * block: neither is within a format's error.
+ */
+static void fx_run_inject_source(const struct fx_run *run)
+{
+	const struct fx_span *from = &run->job->from;
+	u64 len = 1, off = fx_span_run(from, from->bytes / 2 | 1, &len);
+
+	if (fx_injected(FX_INJECT_SOURCE) && !run->bounce && from->bytes > 2)
+		*((u8 *)run->job->src->map.vaddr + off) ^= 0x40;
+}
+
+/*
  * The destination again, after all of it was written. Its lines leave the
  * caches first, so that what is summed up comes from the memory itself.
  */
@@ -161,12 +175,14 @@ static int fx_run_mapped(struct fx_run *run)
 	u64 begin, end;
 	int err;
 
+	fx_run_inject_source(run);
 	begin = ktime_get_ns();
 	err = fx_run_copy(run);
 	/* the ordering point: what was written is visible before it is told */
 	smp_mb();
 	end = ktime_get_ns();
 	job->done.ns = end - begin;
+	fx_run_inject_source(run);
 	job->done.bytes_in = run->read;
 	if (err)
 		return err;
@@ -232,12 +248,13 @@ static u32 fx_reason_of(int err)
 int fx_cpu_run(struct fx_job *job, struct fx_pass *pass, const bool *cancel,
 	       u32 *reason)
 {
-	/* exported meanwhile, a buffer gets its dma-buf: the same for begin, end */
-	struct dma_buf *from = smp_load_acquire(&job->src->dmabuf);
-	struct dma_buf *into = smp_load_acquire(&job->dst->dmabuf);
 	struct fx_run run = { .job = job, .pass = pass, .cancel = cancel };
+	struct dma_buf *from, *into;
 	int err;
 
+	/* a buffer may be exported meanwhile: the same dma-buf, or none, for all */
+	from = smp_load_acquire(&job->src->dmabuf); /* of fx_dmabuf_of() */
+	into = smp_load_acquire(&job->dst->dmabuf); /* of fx_dmabuf_of() */
 	if (!fx_job_types_meet(job)) {
 		*reason = FX_REFUSED_TRANSFORM;
 		return -EINVAL;

@@ -252,7 +252,7 @@ struct dma_buf *fx_dmabuf_of(struct fx_buf *buf)
 	if (!dmabuf) {
 		dmabuf = fx_dmabuf_make(buf->mem);
 		if (!IS_ERR(dmabuf))
-			/* for the worker, which does not take the lock */
+			/* for the worker, which takes no lock: fx_cpu_run() */
 			smp_store_release(&buf->dmabuf, dmabuf);
 	}
 	if (!IS_ERR(dmabuf))

@@ -45,20 +45,20 @@ static const struct nla_policy fx_begin_policy[] = {
 	[FX_A_COUNTS]	= NLA_POLICY_EXACT_LEN(FX_SECTS * sizeof(__u32)),
 };
 
-/* a policy's own limits are 16 bits wide and signed */
-static const struct netlink_range_validation fx_data_range = {
-	.min	= 1,
-	.max	= FX_GENL_CHUNK_MAX,
-};
-
 static const struct nla_policy fx_chunk_policy[] = {
 	[FX_A_SECTION]	= NLA_POLICY_MAX(NLA_U32, FX_SECTS - 1),
 	[FX_A_FIRST]	= { .type = NLA_U32 },
-	[FX_A_DATA]	= NLA_POLICY_FULL_RANGE(NLA_BINARY, &fx_data_range),
+	[FX_A_DATA]	= NLA_POLICY_RANGE(NLA_BINARY, 1, FX_GENL_CHUNK_MAX),
 };
 
 static const struct nla_policy fx_name_policy[] = {
 	[FX_A_NAME]	= FX_NAME_POLICY,
+};
+
+/* Without a policy 6.12 takes anything from who has nothing to say. */
+static const struct nla_policy fx_bare_policy[] = {
+	[FX_A_NAME]	= { .type = NLA_REJECT,
+			    .reject_message = "this command takes no attribute" },
 };
 
 /**
@@ -172,9 +172,8 @@ static int fx_genl_pre_doit(const struct genl_split_ops *ops,
 #define FX_DO_NAME(_cmd, _doit)						\
 	FX_DO(_cmd, _doit, fx_name_policy, FX_A_NAME)
 
-/* A command without a policy takes no attribute at all. */
 #define FX_DO_BARE(_cmd, _doit)						\
-	FX_DO(_cmd, _doit, NULL, 0)
+	FX_DO(_cmd, _doit, fx_bare_policy, FX_A_NAME)
 
 #define FX_DUMP_TABLE(_cmd)						\
 	FX_DUMP(_cmd, fx_dump_table, fx_name_policy, FX_A_NAME)
@@ -189,7 +188,7 @@ static const struct genl_split_ops fx_genl_ops[] = {
 	FX_DO_BARE(FX_CMD_GRAPH_ABORT, fx_upload_abort),
 	FX_DO_NAME(FX_CMD_GRAPH_DEL, fx_genl_del),
 	FX_DO_NAME(FX_CMD_GRAPH_GET, fx_genl_get_graph),
-	FX_DUMP(FX_CMD_GRAPH_GET, fx_dump_graphs, NULL, 0),
+	FX_DUMP(FX_CMD_GRAPH_GET, fx_dump_graphs, fx_bare_policy, FX_A_NAME),
 	FX_DUMP_TABLE(FX_CMD_PLACE_GET),
 	FX_DUMP_TABLE(FX_CMD_CLASS_GET),
 	FX_DUMP_TABLE(FX_CMD_EDGE_GET),

@@ -97,7 +97,9 @@ void fx_graph_put(struct fx_graph *g)
 struct fx_graph *fx_graph_new(const struct fx_image_hdr *hdr,
 			      struct netlink_ext_ack *extack)
 {
-	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO;
+	/* too large for its memory cgroup is an error, not a reason to kill */
+	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL |
+			  __GFP_NOWARN;
 	struct fx_graph *g;
 	int i;
 

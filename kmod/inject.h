@@ -13,6 +13,9 @@
 #define FX_INJECT_FLIP	BIT(0)	/* flip a byte of a destination after the copy */
 #define FX_INJECT_NODE	BIT(1)	/* allocate destinations on node 0 */
 #define FX_INJECT_ADMIT	BIT(2)	/* count a refusal, and let it happen */
+#define FX_INJECT_SOURCE BIT(3)	/* read one byte of a source wrongly */
+#define FX_INJECT_COUNT	BIT(4)	/* leave a movement out of its class's counters */
+#define FX_INJECT_EVENT	BIT(5)	/* do not tell that a movement completed */
 
 extern u32 fx_inject;
 

@@ -10,7 +10,7 @@
  *	offline_pages()			fx_node_hold()
  *	isolates the free pages
  *					has a page from before that
- *	MEM_GOING_OFFLINE: counts
+ *	MEM_GOING_OFFLINE: looks
  *					counts its page
  *
  * Both sides take fx_held's lock. Either the notifier sees the count and

@@ -35,7 +35,7 @@ void fx_run_count(struct fx_run *r, u32 cls, const struct fx_completion *c)
 static enum fx_rc read_tables(struct fx_run *r, struct fx_tables *t)
 {
 	/* it told what failed */
-	return fx_tables_read(r->nl, r->opt->graph, false, t) ? FX_RC_SYSTEM : FX_RC_OK;
+	return fx_tables_read(r->nl, r->opt->graph, true, t) ? FX_RC_SYSTEM : FX_RC_OK;
 }
 
 static enum fx_rc open_all(struct fx_run *r)

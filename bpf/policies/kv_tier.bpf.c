@@ -15,8 +15,11 @@
  */
 #include <fabric_ext/policy.bpf.h>
 
-/* DRAM for KV in bytes: set in the graph's policy parameters or here */
-const volatile __u64 dram_budget = 64ULL << 20;
+/* DRAM for KV in bytes */
+#ifndef KV_DRAM_BUDGET
+#define KV_DRAM_BUDGET	(64ULL << 20)
+#endif
+const volatile __u64 dram_budget = KV_DRAM_BUDGET;
 
 /* tier of the CXL place; CXL's default is 2880, DRAM is FX_ADISTANCE_DRAM */
 const volatile __u32 cxl_adistance = 1500;

@@ -223,7 +223,8 @@ int fx_pass_step(struct fx_pass *pass, void *dst, size_t dst_len, size_t *wrote,
  */
 int fx_pass_end(const struct fx_pass *pass, u64 *written, u32 *crc)
 {
-	if (pass->left || pass->in_fill || pass->out_at < pass->out_fill)
+	/* the announced length is whole blocks: with all taken, none is begun */
+	if (pass->left || pass->out_at < pass->out_fill)
 		return FX_PURE_SHORT;
 	if (written)
 		*written = pass->written;

@@ -18,7 +18,7 @@ static int read_number(const char *path, int base, u64 *out)
 {
 	char *text, *end;
 	size_t len;
-	int err = fx_read_file(path, 64, &text, &len);
+	int err = fx_read_file(path, 65536, &text, &len);
 
 	if (err)
 		return err;

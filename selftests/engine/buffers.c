@@ -25,8 +25,8 @@
 FIXTURE(buffers)
 {
 	int dev, dmabuf;
-	uint32_t src;
-	uint8_t *in;
+	__u32 src;
+	__u8 *in;
 };
 
 FIXTURE_SETUP(buffers)
@@ -52,7 +52,7 @@ FIXTURE_TEARDOWN(buffers)
 	EXPECT_EQ(0, fxgraph_unload(GRAPH));
 }
 
-static uint32_t move_one(int dev, uint32_t src, uint32_t cls)
+static __u32 move_one(int dev, __u32 src, __u32 cls)
 {
 	struct fx_completion c;
 
@@ -80,7 +80,7 @@ TEST_F(buffers, place_without_a_node)
 TEST_F(buffers, capacity)
 {
 	struct fx_completion c;
-	uint32_t first = move_one(self->dev, self->src, C_SMALL);
+	__u32 first = move_one(self->dev, self->src, C_SMALL);
 	int fd;
 
 	ASSERT_NE(0, first);
@@ -105,7 +105,7 @@ TEST_F(buffers, capacity)
 TEST_F(buffers, capacity_comes_back_with_the_file)
 {
 	int dev = open_bound(GRAPH), i;
-	uint32_t src;
+	__u32 src;
 
 	for (i = 0; i < 3; i++) {
 		ASSERT_LE(0, dev);
@@ -123,7 +123,7 @@ TEST_F(buffers, capacity_comes_back_with_the_file)
 TEST_F(buffers, handles_are_per_file)
 {
 	int dev = open_bound(GRAPH);
-	uint32_t n;
+	__u32 n;
 	struct fx_desc d = desc_of(EDGE(C_MOVE), self->src, BYTES);
 
 	ASSERT_LE(0, dev);
@@ -141,7 +141,7 @@ TEST_F(buffers, handle_before_its_completion)
 		desc_of(EDGE(C_AGAIN), self->src + 1, BYTES),
 	};
 	struct fx_completion c;
-	uint32_t n;
+	__u32 n;
 
 	ASSERT_EQ(0, fx_submit(self->dev, b, 2, &n));
 	EXPECT_EQ(1, n);
@@ -152,7 +152,7 @@ TEST_F(buffers, handle_before_its_completion)
 
 TEST_F(buffers, import_of_an_export)
 {
-	uint32_t dst = move_one(self->dev, self->src, C_MOVE), again, n;
+	__u32 dst = move_one(self->dev, self->src, C_MOVE), again, n;
 	int fd = fx_export(self->dev, dst), dev = open_bound(GRAPH);
 	struct fx_desc d;
 	struct fx_completion c;
@@ -180,7 +180,7 @@ TEST_F(buffers, import_of_an_export)
 
 TEST_F(buffers, export_twice_is_one_dmabuf)
 {
-	uint32_t dst = move_one(self->dev, self->src, C_MOVE);
+	__u32 dst = move_one(self->dev, self->src, C_MOVE);
 	int a = fx_export(self->dev, dst), b = fx_export(self->dev, dst);
 	struct stat sa, sb;
 
@@ -212,9 +212,9 @@ TEST_F(buffers, imported_dmabuf_closed)
 
 TEST_F(buffers, mapping_outlives_all_else)
 {
-	uint32_t dst = move_one(self->dev, self->src, C_MOVE);
+	__u32 dst = move_one(self->dev, self->src, C_MOVE);
 	int fd = fx_export(self->dev, dst);
-	uint8_t *p = map_buf(fd, BYTES);
+	__u8 *p = map_buf(fd, BYTES);
 
 	ASSERT_NE(NULL, p);
 	close(fd);
@@ -228,11 +228,11 @@ TEST_F(buffers, mapping_outlives_all_else)
 
 TEST_F(buffers, mapping_is_shared)
 {
-	uint32_t dst = move_one(self->dev, self->src, C_MOVE), csum;
+	__u32 dst = move_one(self->dev, self->src, C_MOVE), csum;
 	int fd = fx_export(self->dev, dst);
 	struct fx_desc d = desc_of(EDGE(C_AGAIN), dst, BYTES);
 	struct fx_completion c;
-	uint8_t *p;
+	__u8 *p;
 	pid_t child;
 	int status;
 
@@ -258,23 +258,24 @@ TEST_F(buffers, mapping_is_shared)
 	close(fd);
 }
 
-#define PAGEMAP_PRESENT	(1ULL << 63)
-#define PAGEMAP_FRAME	((1ULL << 55) - 1)
+#define PAGEMAP_PRESENT	0x8000000000000000ULL
+#define PAGEMAP_FRAME	0x007fffffffffffffULL
 
 /* The frames are visible from outside, and lie on the place's node. */
 TEST_F(buffers, frames_by_pagemap)
 {
 	int fd = fx_export(self->dev, move_one(self->dev, self->src, C_MOVE));
 	long page = sysconf(_SC_PAGESIZE);
-	uint8_t *p = map_buf(fd, BYTES);
+	__u8 *p = map_buf(fd, BYTES);
 	int map = open("/proc/self/pagemap", O_RDONLY);
-	uint64_t frame[BYTES / 4096], sum = 0;
+	__u64 frame[BYTES / 4096], sum = 0;
 	size_t i, j;
 
 	ASSERT_NE(NULL, p);
 	ASSERT_LE(0, map);
 	for (i = 0; i < BYTES; i += page)
 		sum += p[i];
+	EXPECT_LT(0, sum);
 	ASSERT_EQ(sizeof(frame), pread(map, frame, sizeof(frame),
 				       (uintptr_t)p / page * 8));
 	for (i = 0; i < BYTES / page; i++) {
@@ -291,10 +292,10 @@ TEST_F(buffers, frames_by_pagemap)
 TEST_F(buffers, pages_cannot_be_pinned)
 {
 	int fd = fx_export(self->dev, move_one(self->dev, self->src, C_MOVE));
-	uint8_t *p = map_buf(fd, BYTES);
+	__u8 *p = map_buf(fd, BYTES);
 	struct iovec v = { .iov_base = p, .iov_len = 4096 };
 	int ends[2], file;
-	uint8_t copy[4096] __attribute__((aligned(4096)));
+	__u8 copy[4096];
 
 	ASSERT_NE(NULL, p);
 	ASSERT_EQ(0, pipe(ends));
@@ -331,7 +332,7 @@ TEST_F(buffers, cpu_access)
 
 TEST_F(buffers, graph_removed_meanwhile)
 {
-	uint32_t dst = move_one(self->dev, self->src, C_MOVE);
+	__u32 dst = move_one(self->dev, self->src, C_MOVE);
 	struct fx_completion c;
 	int fd;
 

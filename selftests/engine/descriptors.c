@@ -19,7 +19,7 @@
 FIXTURE(desc)
 {
 	int dev, log, dmabuf;
-	uint32_t src, own;
+	__u32 src, own;
 };
 
 FIXTURE_SETUP(desc)
@@ -44,7 +44,7 @@ FIXTURE_SETUP(desc)
 
 FIXTURE_TEARDOWN(desc)
 {
-	uint32_t n;
+	__u32 n;
 	struct fx_completion c;
 
 	/* nothing that was refused left anything in flight */
@@ -66,28 +66,34 @@ FIXTURE_TEARDOWN(desc)
 	_d;								\
 })
 
-/* As the second of three, @d is refused: one is accepted, and is undisturbed. */
-#define REFUSED(_error, text, ...)					\
-do {									\
-	struct fx_desc b[3] = { DESC(), DESC(__VA_ARGS__), DESC() };	\
-	struct fx_completion done[3];					\
-	uint32_t n;							\
-									\
-	b[0].cookie = 1;						\
-	EXPECT_EQ(_error, -fx_submit(self->dev, &b[1], 1, &n));		\
-	EXPECT_EQ(0, n);						\
-	EXPECT_TRUE(log_has(self->log, "submit: desc 0: " text))	\
-		TH_LOG("the log does not say \"%s\"", text);		\
-	EXPECT_EQ(0, fx_submit(self->dev, b, 3, &n));			\
-	EXPECT_EQ(1, n);						\
-	EXPECT_TRUE(log_has(self->log, "submit: desc 1: " text))	\
-		TH_LOG("the log does not say \"%s\" of desc 1", text);	\
-	EXPECT_EQ(0, fx_wait(self->dev, done, 3, WAIT_NS, &n));		\
-	EXPECT_EQ(1, n);						\
-	EXPECT_EQ(0, done[0].error);					\
-	EXPECT_EQ(1, done[0].cookie);					\
-	EXPECT_EQ(0, fx_free(self->dev, done[0].dst));			\
-} while (0)
+/* Alone, and as the second of three: one is accepted, and is undisturbed. */
+static void refused(struct __test_metadata *_metadata,
+		    struct _test_data_desc *self, int error, const char *text,
+		    struct fx_desc bad)
+{
+	struct fx_desc b[3] = { DESC(d->cookie = 1), bad, DESC() };
+	struct fx_completion done[3];
+	char line[128];
+	__u32 n;
+
+	EXPECT_EQ(error, -fx_submit(self->dev, &bad, 1, &n));
+	EXPECT_EQ(0, n);
+	snprintf(line, sizeof(line), "submit: desc 0: %s", text);
+	EXPECT_TRUE(log_says(self->log, line));
+
+	EXPECT_EQ(0, fx_submit(self->dev, b, 3, &n));
+	EXPECT_EQ(1, n);
+	snprintf(line, sizeof(line), "submit: desc 1: %s", text);
+	EXPECT_TRUE(log_says(self->log, line));
+	EXPECT_EQ(0, fx_wait(self->dev, done, 3, WAIT_NS, &n));
+	EXPECT_EQ(1, n);
+	EXPECT_EQ(0, done[0].error);
+	EXPECT_EQ(1, done[0].cookie);
+	EXPECT_EQ(0, fx_free(self->dev, done[0].dst));
+}
+
+#define REFUSED(error, text, ...)					\
+	refused(_metadata, self, error, text, DESC(__VA_ARGS__))
 
 TEST_F(desc, size)
 {
@@ -147,7 +153,7 @@ TEST_F(desc, src_off)
 	REFUSED(ERANGE, "src_off 0x10000 +",
 		d->src_off = BYTES; d->bytes = 1);
 	REFUSED(ERANGE, "src_off 0xffffffffffff0000 +",
-		d->src_off = -(uint64_t)BYTES);
+		d->src_off = -(__u64)BYTES);
 	REFUSED(ERANGE, "src_off 0xffffffffffffffff +", d->src_off = ~0ULL);
 	REFUSED(EINVAL, "src_off 0x1 is no multiple",
 		d->edge = EDGE(C_QUANTIZE); d->src_off = 1; d->bytes = 64);
@@ -198,13 +204,13 @@ TEST_F(desc, dst_off)
 	REFUSED(ERANGE, "dst_off 0xffffffffffffffff:", d->dst = self->own;
 		d->dst_off = ~0ULL; d->bytes = 1);
 	REFUSED(ERANGE, "dst_off 0xffffffffffff0000:", d->dst = self->own;
-		d->dst_off = -(uint64_t)BYTES);
+		d->dst_off = -(__u64)BYTES);
 }
 
 TEST_F(desc, dst_off_alignment)
 {
 	struct fx_completion c;
-	uint32_t half;
+	__u32 half;
 
 	/* quantized data and room for its bf16 */
 	ASSERT_EQ(0, fx_move(self->dev, DESC(d->edge = EDGE(C_QUANTIZE)), &c));
@@ -247,7 +253,7 @@ TEST_F(desc, all_of_a_batch)
 {
 	struct fx_desc b[FX_SUBMIT_MAX];
 	struct fx_completion c[FX_SUBMIT_MAX];
-	uint32_t i, n, got = 0;
+	__u32 i, n, got = 0;
 
 	for (i = 0; i < FX_SUBMIT_MAX; i++) {
 		b[i] = DESC(d->bytes = 64; d->dst = self->own);
@@ -276,7 +282,7 @@ TEST_F(desc, first_bad_one_ends_a_batch)
 		DESC(d->reserved = 1), DESC(d->version = 9),
 	};
 	struct fx_completion c[4];
-	uint32_t n, got = 0, i;
+	__u32 n, got = 0, i;
 
 	ASSERT_EQ(0, fx_submit(self->dev, b, 4, &n));
 	EXPECT_EQ(2, n);
@@ -297,7 +303,7 @@ TEST_F(desc, buffer_freed_after_submit)
 {
 	struct fx_desc b = DESC();
 	struct fx_completion c;
-	uint32_t n;
+	__u32 n;
 
 	ASSERT_EQ(0, fx_submit(self->dev, &b, 1, &n));
 	EXPECT_EQ(0, fx_free(self->dev, self->src));

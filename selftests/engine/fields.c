@@ -46,8 +46,7 @@ do {									\
 	errno = 0;							\
 	EXPECT_EQ(-1, ioctl(self->dev, cmd, arg));			\
 	EXPECT_EQ(error, errno);					\
-	EXPECT_TRUE(log_has(self->log, text))				\
-		TH_LOG("the log does not say \"%s\"", text);		\
+	EXPECT_TRUE(log_says(self->log, text));				\
 } while (0)
 
 /* ---- the device ---- */
@@ -99,7 +98,7 @@ TEST_F(fields, before_a_graph)
 static const struct {
 	const char *name;
 	unsigned long cmd;
-	uint32_t size;
+	__u32 size;
 } structs[] = {
 	{ "graph", FX_IOC_GRAPH, sizeof(struct fx_ioc_graph) },
 	{ "import", FX_IOC_IMPORT, sizeof(struct fx_ioc_import) },
@@ -112,7 +111,7 @@ static const struct {
 
 TEST_F(fields, size_too_small)
 {
-	uint32_t arg[2048];
+	__u32 arg[2048];
 	char text[64];
 	size_t i;
 
@@ -127,7 +126,7 @@ TEST_F(fields, size_too_small)
 
 TEST_F(fields, size_too_large)
 {
-	uint32_t arg[2048];
+	__u32 arg[2048];
 	char text[64];
 	size_t i;
 
@@ -142,13 +141,13 @@ TEST_F(fields, size_too_large)
 
 TEST_F(fields, size_of_a_later_version)
 {
-	uint8_t arg[128] = {};
+	__u8 arg[128] = {};
 	char text[64];
 	size_t i;
 
 	/* what we do not know must not matter: zero is fine, else refused */
 	for (i = 0; i < ARRAY_SIZE(structs); i++) {
-		uint32_t size = structs[i].size + 8;
+		__u32 size = structs[i].size + 8;
 
 		snprintf(text, sizeof(text), "%s: size %u: the bytes above",
 			 structs[i].name, size);
@@ -160,7 +159,7 @@ TEST_F(fields, size_of_a_later_version)
 	{
 		struct {
 			struct fx_ioc_free a;
-			uint64_t later;
+			__u64 later;
 		} b = { .a = { .size = sizeof(b), .handle = 77 } };
 
 		/* far enough to look the handle up, by either number */
@@ -211,10 +210,10 @@ TEST_F(fields, graph_twice)
 /* ---- import ---- */
 
 #define IMPORT(...)							\
-	(struct fx_ioc_import) {					\
+	((struct fx_ioc_import) {					\
 		.size = sizeof(struct fx_ioc_import),			\
 		.fd = self->dmabuf, .edge = FX_EDGE_NONE,		\
-		.place = P_SRC, __VA_ARGS__ }
+		.place = P_SRC, __VA_ARGS__ })
 
 TEST_F(fields, import_good)
 {
@@ -323,7 +322,7 @@ TEST_F(fields, free_reserved)
 TEST_F(fields, free_handle)
 {
 	struct fx_ioc_free a = { .size = sizeof(a) };
-	uint32_t handle;
+	__u32 handle;
 
 	REFUSED(ENOENT, "free: handle 0", FX_IOC_FREE, &a);
 	ASSERT_EQ(0, fx_import(self->dev, self->dmabuf, P_SRC, FX_EDGE_NONE,
@@ -335,9 +334,9 @@ TEST_F(fields, free_handle)
 
 /* ---- tag ---- */
 
-#define TAG(...) (struct fx_ioc_tag) {					\
+#define TAG(...) ((struct fx_ioc_tag) {					\
 	.size = sizeof(struct fx_ioc_tag), .fd = self->dmabuf,		\
-	.edge = EDGE(C_MOVE), __VA_ARGS__ }
+	.edge = EDGE(C_MOVE), __VA_ARGS__ })
 
 TEST_F(fields, tag_flags)
 {
@@ -367,9 +366,9 @@ TEST_F(fields, tag_edge)
 
 /* ---- submit ---- */
 
-#define SUBMIT(...) (struct fx_ioc_submit) {				\
+#define SUBMIT(...) ((struct fx_ioc_submit) {				\
 	.size = sizeof(struct fx_ioc_submit),				\
-	.descs = (uintptr_t)&d, .n = 1, __VA_ARGS__ }
+	.descs = (uintptr_t)&d, .n = 1, __VA_ARGS__ })
 
 TEST_F(fields, submit_flags)
 {
@@ -405,9 +404,9 @@ TEST_F(fields, submit_descs)
 
 /* ---- wait ---- */
 
-#define WAIT(...) (struct fx_ioc_wait) {				\
+#define WAIT(...) ((struct fx_ioc_wait) {				\
 	.size = sizeof(struct fx_ioc_wait),				\
-	.completions = (uintptr_t)&c, .n = 1, __VA_ARGS__ }
+	.completions = (uintptr_t)&c, .n = 1, __VA_ARGS__ })
 
 TEST_F(fields, wait_flags)
 {
@@ -443,7 +442,7 @@ TEST_F(fields, wait_completions)
 	struct fx_completion c;
 	struct fx_ioc_wait a = WAIT(.completions = 8, .timeout_ns = WAIT_NS);
 	struct fx_desc d;
-	uint32_t src, n;
+	__u32 src, n;
 
 	ASSERT_EQ(0, fx_import(self->dev, self->dmabuf, P_SRC, FX_EDGE_NONE,
 			       &src));

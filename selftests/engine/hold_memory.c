@@ -20,7 +20,7 @@ static void die(const char *what, long error)
 	exit(1);
 }
 
-static void load(const char *region, uint64_t bytes)
+static void load_region_graph(const char *region, __u64 bytes)
 {
 	const struct fx_class_desc cls = {
 		.name = "hold", .from = 0, .n_to = 1, .to = { 1 },
@@ -43,24 +43,24 @@ static void load(const char *region, uint64_t bytes)
 }
 
 /* Physical address of the page at @p, 0 if it is not there. */
-static uint64_t frame_of(const void *p)
+static __u64 frame_of(const void *p)
 {
 	int map = open("/proc/self/pagemap", O_RDONLY);
-	uint64_t entry = 0;
+	__u64 entry = 0;
 
 	if (pread(map, &entry, sizeof(entry), (uintptr_t)p / 4096 * 8) < 0)
 		entry = 0;
 	close(map);
-	return entry >> 63 ? (entry & ((1ULL << 55) - 1)) * 4096 : 0;
+	return entry >> 63 ? (entry & 0x007fffffffffffffULL) * 4096 : 0;
 }
 
 int main(int argc, char **argv)
 {
 	struct fx_completion c;
-	uint64_t start, size, bytes, i, at;
+	__u64 start, size, bytes, i, at;
 	int dev, src, fd, err;
-	uint8_t *in, *out;
-	uint32_t handle;
+	__u8 *in, *out;
+	__u32 handle;
 	char byte;
 
 	if (argc != 5)
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 	size = strtoull(argv[3], NULL, 0);
 	bytes = strtoull(argv[4], NULL, 0);
 
-	load(argv[1], bytes);
+	load_region_graph(argv[1], bytes);
 	dev = open_bound(GRAPH);
 	if (dev < 0)
 		die(DEVICE, dev);

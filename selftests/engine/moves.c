@@ -19,8 +19,8 @@
 FIXTURE(moves)
 {
 	int dev, dmabuf;
-	uint32_t src;
-	uint8_t *in;
+	__u32 src;
+	__u8 *in;
 };
 
 FIXTURE_SETUP(moves)
@@ -47,10 +47,10 @@ FIXTURE_TEARDOWN(moves)
 }
 
 /* The buffer of a handle, mapped; @size is a whole number of pages. */
-static uint8_t *see(int dev, uint32_t handle, size_t *size)
+static __u8 *see(int dev, __u32 handle, size_t *size)
 {
 	int fd = fx_export(dev, handle);
-	uint8_t *p;
+	__u8 *p;
 
 	if (fd < 0)
 		return NULL;
@@ -61,7 +61,7 @@ static uint8_t *see(int dev, uint32_t handle, size_t *size)
 }
 
 /* bf16 of all sizes, none of them infinite or NaN. */
-static void fill_bf16(uint8_t *p, size_t bytes)
+static void fill_bf16(__u8 *p, size_t bytes)
 {
 	size_t i;
 
@@ -76,7 +76,7 @@ TEST_F(moves, bytes)
 {
 	struct fx_completion c;
 	size_t size;
-	uint8_t *out;
+	__u8 *out;
 
 	ASSERT_EQ(0, fx_move(self->dev, desc_of(EDGE(C_MOVE), self->src, BYTES),
 			     &c));
@@ -102,7 +102,7 @@ TEST_F(moves, odd_part)
 	struct fx_desc d = desc_of(EDGE(C_MOVE), self->src, 12345);
 	struct fx_completion c;
 	size_t size, i, other = 0;
-	uint8_t *out;
+	__u8 *out;
 
 	d.src_off = 4097;
 	ASSERT_EQ(0, fx_move(self->dev, d, &c));
@@ -183,7 +183,7 @@ TEST_F(moves, verify_fails)
 {
 	struct fx_completion c;
 	size_t size, i, other = 0;
-	uint8_t *out;
+	__u8 *out;
 
 	if (access(INJECT, W_OK))
 		SKIP(return, "no " INJECT ": built without fault injection");
@@ -210,16 +210,16 @@ TEST_F(moves, verify_fails)
 
 TEST_F(moves, quantize)
 {
-	const uint32_t blocks = BYTES / 64;
-	uint8_t *ref = malloc(blocks * 33);
+	const __u32 blocks = BYTES / 64;
+	__u8 *ref = malloc(blocks * 33);
 	struct fx_completion c;
-	uint32_t i;
+	__u32 i;
 	size_t size;
-	uint8_t *out;
+	__u8 *out;
 
 	fill_bf16(self->in, BYTES);
 	for (i = 0; i < blocks; i++)
-		mxfp8_block((uint16_t *)self->in + 32 * i, ref + 33 * i);
+		mxfp8_block((__u16 *)self->in + 32 * i, ref + 33 * i);
 
 	ASSERT_EQ(0, fx_move(self->dev,
 			     desc_of(EDGE(C_QUANTIZE), self->src, BYTES), &c));
@@ -238,12 +238,12 @@ TEST_F(moves, quantize)
 
 TEST_F(moves, dequantize)
 {
-	const uint32_t elems = BYTES / 2;
+	const __u32 elems = BYTES / 2;
 	struct fx_completion q, c;
-	const uint16_t *in = (uint16_t *)self->in, *out;
-	const uint8_t *mid;
+	const __u16 *in = (__u16 *)self->in, *out;
+	const __u8 *mid;
 	size_t size;
-	uint32_t i;
+	__u32 i;
 
 	fill_bf16(self->in, BYTES);
 	ASSERT_EQ(0, fx_move(self->dev,
@@ -255,12 +255,12 @@ TEST_F(moves, dequantize)
 	EXPECT_EQ(FX_ELEM_BF16, c.element);
 	ASSERT_EQ(BYTES, c.bytes_out);
 	mid = see(self->dev, q.dst, &size);
-	out = (uint16_t *)see(self->dev, c.dst, &size);
+	out = (__u16 *)see(self->dev, c.dst, &size);
 	ASSERT_NE(NULL, mid);
 	ASSERT_NE(NULL, out);
-	EXPECT_EQ(crc32c((uint8_t *)out, BYTES), c.csum);
+	EXPECT_EQ(crc32c((__u8 *)out, BYTES), c.csum);
 	for (i = 0; i < elems; i++) {
-		const uint8_t *block = mid + i / 32 * 33;
+		const __u8 *block = mid + i / 32 * 33;
 		double x = bf16_value(in[i]), y = bf16_value(out[i]);
 		double step = ldexp(1, block[0] - 127 - 9);
 
@@ -295,11 +295,11 @@ TEST_F(moves, element_of_the_source)
 
 TEST_F(moves, gather)
 {
-	const uint64_t bytes = 9 * PIECE + 100;
+	const __u64 bytes = 9 * PIECE + 100;
 	struct fx_completion c;
-	uint64_t i, other = 0;
+	__u64 i, other = 0;
 	size_t size;
-	uint8_t *out;
+	__u8 *out;
 
 	ASSERT_EQ(0, fx_move(self->dev,
 			     desc_of(EDGE(C_GATHER), self->src, bytes), &c));
@@ -314,11 +314,11 @@ TEST_F(moves, gather)
 
 TEST_F(moves, scatter)
 {
-	const uint64_t bytes = 5 * PIECE + 100;
+	const __u64 bytes = 5 * PIECE + 100;
 	struct fx_completion c;
-	uint64_t i, other = 0;
+	__u64 i, other = 0;
 	size_t size;
-	uint8_t *out;
+	__u8 *out;
 
 	ASSERT_EQ(0, fx_move(self->dev,
 			     desc_of(EDGE(C_SCATTER), self->src, bytes), &c));
@@ -330,7 +330,7 @@ TEST_F(moves, scatter)
 	ASSERT_EQ(11 * PIECE, size);
 	/* between the pieces there is nothing, not what lay there before */
 	for (i = 0; i < size; i++) {
-		uint64_t at = i / (2 * PIECE) * PIECE + i % PIECE;
+		__u64 at = i / (2 * PIECE) * PIECE + i % PIECE;
 		bool piece = i / PIECE % 2 == 0 && at < bytes;
 
 		other += out[i] != (piece ? self->in[at] : 0);
@@ -344,9 +344,9 @@ TEST_F(moves, into_a_buffer)
 {
 	struct fx_desc d = desc_of(EDGE(C_SUM), self->src, 1000);
 	struct fx_completion c;
-	uint32_t dst;
+	__u32 dst;
 	size_t size;
-	uint8_t *out;
+	__u8 *out;
 
 	ASSERT_EQ(0, fx_move(self->dev, desc_of(EDGE(C_MOVE), self->src, BYTES),
 			     &c));
@@ -371,9 +371,9 @@ TEST_F(moves, chain_through_one_buffer)
 {
 	struct fx_desc b[3];
 	struct fx_completion c[3], first;
-	uint32_t n, got = 0, to;
+	__u32 n, got = 0, to;
 	size_t size;
-	uint8_t *out;
+	__u8 *out;
 
 	ASSERT_EQ(0, fx_move(self->dev, desc_of(EDGE(C_MOVE), self->src, BYTES),
 			     &first));

@@ -71,7 +71,7 @@ TEST_F(tags, one_graph_at_a_time)
 
 TEST_F(tags, by_import)
 {
-	uint32_t handle;
+	__u32 handle;
 
 	ASSERT_EQ(0, fx_import(self->dev, self->dmabuf, P_SRC, EDGE(C_MOVE),
 			       &handle));
@@ -94,7 +94,7 @@ TEST_F(tags, outlive_their_file)
 TEST_F(tags, on_exports)
 {
 	struct fx_completion c;
-	uint32_t src;
+	__u32 src;
 	int fd;
 
 	ASSERT_EQ(0, fx_import(self->dev, self->dmabuf, P_SRC, FX_EDGE_NONE,

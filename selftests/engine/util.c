@@ -116,16 +116,16 @@ int heap_alloc(size_t bytes)
 	return a.fd;
 }
 
-uint8_t *map_buf(int fd, size_t bytes)
+__u8 *map_buf(int fd, size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	return p == MAP_FAILED ? NULL : p;
 }
 
-void fill(uint8_t *p, size_t bytes, uint32_t seed)
+void fill(__u8 *p, size_t bytes, __u32 seed)
 {
-	uint32_t x = seed * 2654435761u + 1;
+	__u32 x = seed * 2654435761u + 1;
 	size_t i;
 
 	for (i = 0; i < bytes; i++) {
@@ -141,8 +141,8 @@ static int call(int dev, unsigned long cmd, void *arg)
 	return ioctl(dev, cmd, arg) ? -errno : 0;
 }
 
-int fx_import(int dev, int dmabuf, uint16_t place, uint32_t edge,
-	      uint32_t *handle)
+int fx_import(int dev, int dmabuf, __u16 place, __u32 edge,
+	      __u32 *handle)
 {
 	struct fx_ioc_import a = {
 		.size = sizeof(a),
@@ -156,7 +156,7 @@ int fx_import(int dev, int dmabuf, uint16_t place, uint32_t edge,
 	return err;
 }
 
-int fx_export(int dev, uint32_t handle)
+int fx_export(int dev, __u32 handle)
 {
 	struct fx_ioc_export a = {
 		.size = sizeof(a),
@@ -169,21 +169,21 @@ int fx_export(int dev, uint32_t handle)
 	return err ? err : a.fd;
 }
 
-int fx_free(int dev, uint32_t handle)
+int fx_free(int dev, __u32 handle)
 {
 	struct fx_ioc_free a = { .size = sizeof(a), .handle = handle };
 
 	return call(dev, FX_IOC_FREE, &a);
 }
 
-int fx_tag(int dev, int dmabuf, uint32_t edge)
+int fx_tag(int dev, int dmabuf, __u32 edge)
 {
 	struct fx_ioc_tag a = { .size = sizeof(a), .fd = dmabuf, .edge = edge };
 
 	return call(dev, FX_IOC_TAG, &a);
 }
 
-int fx_submit(int dev, struct fx_desc *d, uint32_t n, uint32_t *accepted)
+int fx_submit(int dev, struct fx_desc *d, __u32 n, __u32 *accepted)
 {
 	struct fx_ioc_submit a = {
 		.size = sizeof(a),
@@ -197,8 +197,8 @@ int fx_submit(int dev, struct fx_desc *d, uint32_t n, uint32_t *accepted)
 	return err;
 }
 
-int fx_wait(int dev, struct fx_completion *c, uint32_t n, uint64_t ns,
-	    uint32_t *got)
+int fx_wait(int dev, struct fx_completion *c, __u32 n, __u64 ns,
+	    __u32 *got)
 {
 	struct fx_ioc_wait a = {
 		.size = sizeof(a),
@@ -213,7 +213,7 @@ int fx_wait(int dev, struct fx_completion *c, uint32_t n, uint64_t ns,
 	return err;
 }
 
-struct fx_desc desc_of(uint32_t edge, uint32_t src, uint64_t bytes)
+struct fx_desc desc_of(__u32 edge, __u32 src, __u64 bytes)
 {
 	return (struct fx_desc) {
 		.size = sizeof(struct fx_desc),
@@ -228,7 +228,7 @@ struct fx_desc desc_of(uint32_t edge, uint32_t src, uint64_t bytes)
 
 int fx_move(int dev, struct fx_desc d, struct fx_completion *c)
 {
-	uint32_t n;
+	__u32 n;
 	int err = fx_submit(dev, &d, 1, &n);
 
 	memset(c, 0, sizeof(*c));
@@ -263,11 +263,20 @@ bool log_has(int log, const char *text)
 	}
 }
 
+bool log_says(int log, const char *text)
+{
+	bool says = log_has(log, text);
+
+	if (!says)
+		fprintf(stderr, "# the log does not say \"%s\"\n", text);
+	return says;
+}
+
 /* ---- references, from the definitions ---- */
 
-uint32_t crc32c(const uint8_t *p, size_t n)
+__u32 crc32c(const __u8 *p, size_t n)
 {
-	uint32_t crc = 0xffffffff;
+	__u32 crc = 0xffffffff;
 	int i;
 
 	while (n--) {
@@ -278,7 +287,7 @@ uint32_t crc32c(const uint8_t *p, size_t n)
 	return ~crc;
 }
 
-double bf16_value(uint16_t bits)
+double bf16_value(__u16 bits)
 {
 	int exponent = bits >> 7 & 0xff, fraction = bits & 0x7f;
 	double v = exponent ? ldexp(128 + fraction, exponent - 134) :
@@ -287,7 +296,7 @@ double bf16_value(uint16_t bits)
 	return bits & 0x8000 ? -v : v;
 }
 
-double mxfp8_value(uint8_t scale, uint8_t element)
+double mxfp8_value(__u8 scale, __u8 element)
 {
 	int exponent = element >> 3 & 0xf, fraction = element & 7;
 	double v = exponent ? ldexp(8 + fraction, exponent - 10) :
@@ -297,9 +306,9 @@ double mxfp8_value(uint8_t scale, uint8_t element)
 }
 
 /* The nearest of all elements, the even one of two that are as near. */
-static uint8_t nearest(double v, uint8_t scale)
+static __u8 nearest(double v, __u8 scale)
 {
-	uint8_t best = 0, e;
+	__u8 best = 0, e;
 
 	for (e = 1; e < 0x7f; e++) {
 		double old = fabs(fabs(v) - mxfp8_value(scale, best));
@@ -311,7 +320,7 @@ static uint8_t nearest(double v, uint8_t scale)
 	return signbit(v) ? best | 0x80 : best;
 }
 
-void mxfp8_block(const uint16_t *in, uint8_t *out)
+void mxfp8_block(const __u16 *in, __u8 *out)
 {
 	double largest = 0;
 	int i, exponent;

@@ -58,31 +58,33 @@ int load_graph(const char *name);
 int open_bound(const char *graph);
 
 int heap_alloc(size_t bytes);
-uint8_t *map_buf(int fd, size_t bytes);
-void fill(uint8_t *p, size_t bytes, uint32_t seed);
+__u8 *map_buf(int fd, size_t bytes);
+void fill(__u8 *p, size_t bytes, __u32 seed);
 
 /* Each returns 0 or -errno. */
-int fx_import(int dev, int dmabuf, uint16_t place, uint32_t edge,
-	      uint32_t *handle);
-int fx_export(int dev, uint32_t handle);	/* fd or -errno */
-int fx_free(int dev, uint32_t handle);
-int fx_tag(int dev, int dmabuf, uint32_t edge);
-int fx_submit(int dev, struct fx_desc *d, uint32_t n, uint32_t *accepted);
-int fx_wait(int dev, struct fx_completion *c, uint32_t n, uint64_t ns,
-	    uint32_t *got);
+int fx_import(int dev, int dmabuf, __u16 place, __u32 edge,
+	      __u32 *handle);
+int fx_export(int dev, __u32 handle);	/* fd or -errno */
+int fx_free(int dev, __u32 handle);
+int fx_tag(int dev, int dmabuf, __u32 edge);
+int fx_submit(int dev, struct fx_desc *d, __u32 n, __u32 *accepted);
+int fx_wait(int dev, struct fx_completion *c, __u32 n, __u64 ns,
+	    __u32 *got);
 
-struct fx_desc desc_of(uint32_t edge, uint32_t src, uint64_t bytes);
+struct fx_desc desc_of(__u32 edge, __u32 src, __u64 bytes);
 /* Submits one, waits for it. */
 int fx_move(int dev, struct fx_desc d, struct fx_completion *c);
 
-/* The kernel log from the call on. */
+/* The kernel log from the call on: is there a line of the module with @text? */
 int log_open(void);
 bool log_has(int log, const char *text);
+/* Likewise; complains if there is none. */
+bool log_says(int log, const char *text);
 
-uint32_t crc32c(const uint8_t *p, size_t n);
-double bf16_value(uint16_t bits);
+__u32 crc32c(const __u8 *p, size_t n);
+double bf16_value(__u16 bits);
 /* OCP MX v1.0: 32 bf16 elements to a scale and 32 E4M3 elements. */
-void mxfp8_block(const uint16_t *in, uint8_t *out);
-double mxfp8_value(uint8_t scale, uint8_t element);
+void mxfp8_block(const __u16 *in, __u8 *out);
+double mxfp8_value(__u8 scale, __u8 element);
 
 #endif

@@ -158,7 +158,7 @@ static void say(const struct nlmsghdr *nlh)
 		text ? (const char *)text + NLA_HDRLEN : "(nothing said)");
 }
 
-/* Sends @m; the answer, unless it is the acknowledgement, is in @reply. */
+/* Sends @m; the answer, unless it only confirms, is in @reply. */
 static int ask(int fd, const struct msg *m, struct msg *reply)
 {
 	for (;;) {

@@ -324,10 +324,9 @@ static void refuses(void **state)
 }
 
 struct scribble {
-	atomic_bool stop;
+	atomic_bool begun, stop;
 	u8 *mem;
 	size_t len;
-	atomic_ulong writes;
 };
 
 static void *scribbler(void *arg)
@@ -338,9 +337,35 @@ static void *scribbler(void *arg)
 	while (!atomic_load(&s->stop)) {
 		x = x * 1664525 + 1013904223;
 		__atomic_store_n(&s->mem[x % s->len], (u8)(x >> 24), __ATOMIC_RELAXED);
-		atomic_fetch_add(&s->writes, 1);
+		atomic_store_explicit(&s->begun, true, memory_order_relaxed);
 	}
 	return NULL;
+}
+
+static void run_scribbled(const struct fx_chain *chain, size_t blocks, u32 rounds,
+			  u32 cpu)
+{
+	struct movement m = make(chain, blocks);
+	struct scribble s = { .mem = m.src, .len = m.src_len };
+	u8 *dst = malloc(m.dst_len);
+	struct fx_pass pass;
+	pthread_t thread;
+	u32 crc;
+
+	assert_non_null(dst);
+	assert_int_equal(pthread_create(&thread, NULL, scribbler, &s), 0);
+	while (!atomic_load(&s.begun))
+		;
+	for (; rounds; rounds--) {
+		assert_int_equal(fx_pass_run(&pass, m.chain, dst, m.dst_len,
+					     m.src, m.src_len, cpu, NULL, &crc),
+				 FX_PURE_OK);
+		assert_int_equal(crc, ref_crc32c(dst, m.dst_len));
+	}
+	atomic_store(&s.stop, true);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	free(dst);
+	destroy(&m);
 }
 
 /*
@@ -350,38 +375,17 @@ static void *scribbler(void *arg)
  */
 static void source_changes_meanwhile(void **state)
 {
-	const size_t blocks = 512;
+	/* long, and so short that the words after the last full round count */
+	static const struct {
+		size_t blocks;
+		u32 rounds;
+	} sizes[] = { { 512, 300 }, { 5, 15000 } };
 	const u32 cpu = cpu_or_skip(state);
-	struct scribble s = { 0 };
-	unsigned long begun;
-	pthread_t thread;
-	size_t c, round;
+	size_t i, c;
 
-	for (c = 1; c < ARRAY_SIZE(chains); c += 2) {
-		struct movement m = make(&chains[c], blocks);
-		u8 *dst = malloc(m.dst_len);
-		struct fx_pass pass;
-		u32 crc;
-
-		assert_non_null(dst);
-		atomic_store(&s.stop, false);
-		s.mem = m.src;
-		s.len = m.src_len;
-		begun = atomic_load(&s.writes);
-		assert_int_equal(pthread_create(&thread, NULL, scribbler, &s), 0);
-		while (atomic_load(&s.writes) == begun)
-			;
-		for (round = 0; round < 400; round++) {
-			assert_int_equal(fx_pass_run(&pass, m.chain, dst, m.dst_len,
-						     m.src, m.src_len, cpu, NULL, &crc),
-					 FX_PURE_OK);
-			assert_int_equal(crc, ref_crc32c(dst, m.dst_len));
-		}
-		atomic_store(&s.stop, true);
-		assert_int_equal(pthread_join(thread, NULL), 0);
-		free(dst);
-		destroy(&m);
-	}
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		for (c = 1; c < ARRAY_SIZE(chains); c += 2)
+			run_scribbled(&chains[c], sizes[i].blocks, sizes[i].rounds, cpu);
 }
 
 int main(void)

@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# `fabricctl run` on a small graph: that it holds, that it follows the graph,
+# and that each of its checks notices the fault it is there for.
+
+. ./devices.sh
+
+# where GRAPH: "PLACE MOVES" of kv_out, as run reports them
+where()
+{
+	fabricctl run -j "$1" | jq -r \
+		'[.rows[] | select(.class == "kv_out") | "\(.place) \(.moves)"] | join(", ")'
+}
+
+attach()
+{
+	fabricctl attach --pin "$work/bundle.$1" >/dev/null
+}
+
+far_reuse_goes_to_cxl()
+{
+	attach far && region 0 &&
+	want "kv_out" "cxl0 6" "$(where far)"
+}
+
+everything_is_verified()
+{
+	local out
+
+	out=$(fabricctl run --stranger "$video" far) || return
+	[[ $out == *"run: 12 moves, "*", all verified"* ]] || { echo "$out"; return 1; }
+	[[ $out == *"6 destinations"*"6 back, 1 strangers refused"* ]] || { echo "$out"; return 1; }
+	want "bytes of the engine left at the place" 0 "$(field cxl0 used far)"
+}
+
+# notices FAULT BIT WORDS [OPTIONS]: run fails with these words
+notices()
+{
+	local words=$1 out
+	shift
+
+	out=$(fabricctl run "$@" far 2>&1) && { echo "not noticed: $out"; return 1; }
+	echo 0 >"$inject"
+	[[ $out == *"$words"* ]] || { echo "$out"; return 1; }
+}
+
+notices_a_flipped_byte()	{ echo 1 >"$inject"; notices "failed_checksum"; }
+notices_a_wrong_node()		{ echo 2 >"$inject"; notices "a page that should be at place 'cxl0'"; }
+notices_a_skipped_refusal()	{ echo 4 >"$inject"; notices "is no place of it" --stranger "$video"; }
+notices_a_wrong_source()	{ echo 8 >"$inject"; notices "of what mxfp8 may be"; }
+notices_a_missing_count()	{ echo 16 >"$inject"; notices "counted 0 moves"; }
+notices_a_missing_event()	{ echo 32 >"$inject"; notices "0 of 12 moves"; }
+
+holds_without_faults_again()
+{
+	fabricctl run far >/dev/null
+}
+
+near_reuse_stays_in_dram()
+{
+	fabricctl detach far >/dev/null && attach near || return
+	# the budget of 1 MiB holds four blocks
+	want "kv_out" "host 4, cxl0 2" "$(where near)"
+	fabricctl detach near >/dev/null
+}
+
+often_written_stays_in_dram()
+{
+	attach rw || return
+	want "kv_out" "host 4, cxl0 2" "$(where rw)"
+	fabricctl detach rw >/dev/null
+}
+
+start
+run_tests far_reuse_goes_to_cxl everything_is_verified notices_a_flipped_byte \
+	notices_a_wrong_node notices_a_skipped_refusal notices_a_wrong_source \
+	notices_a_missing_count notices_a_missing_event holds_without_faults_again \
+	near_reuse_stays_in_dram often_written_stays_in_dram
+code=$?
+finish
+exit $code
