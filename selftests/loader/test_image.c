@@ -312,7 +312,7 @@ static void fields(void **state)
 		  FX_ELEMS },
 		{ "xform flags", CLASS, 0, offsetof(struct fx_class_desc, xform[0].flags), 1,
 		  FX_XFORM_F_VERIFY },
-		{ "xform checksum flags", CLASS, 0, offsetof(struct fx_class_desc, xform[1].flags), 1,
+		{ "xform sum flags", CLASS, 0, offsetof(struct fx_class_desc, xform[1].flags), 1,
 		  2 },
 		{ "class flags", CLASS, 0, offsetof(struct fx_class_desc, flags), 4,
 		  2 },
