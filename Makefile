@@ -88,7 +88,7 @@ testmod-%: FORCE
 	+@$(MAKE) -s -C /usr/lib/modules/$*/build M=$(out)/kmod-test-$* W=1 KCFLAGS=-Werror modules
 
 selftests: $(kernels:%=testmod-%)
-	+@$(MAKE) -s -C selftests OUT=$(out) LINUX=/usr/src/linux-source-6.12
+	+@$(MAKE) -s -C selftests OUT=$(out) LINUX=$(FX_LINUX)
 
 bench-hooks: kmod loader $(kernels:%=testmod-%)
 	+@$(MAKE) -s -C bench OUT=$(out)
@@ -101,7 +101,7 @@ demo: kmod loader bpf
 	@scripts/demo $(MODEL)
 
 doc:
-	+@$(MAKE) -s -C Documentation OUT=$(out)
+	+@$(MAKE) -s -C Documentation OUT=$(out) LINUX=$(FX_LINUX)
 
 install: kmod loader bpf
 	+@$(MAKE) -s -C loader OUT=$(out) DESTDIR=$(DESTDIR) install

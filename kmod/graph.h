@@ -95,7 +95,7 @@ struct fx_graph {
 	struct fx_edge *edges;
 	u32 *after;
 
-	struct mutex owner;
+	struct mutex owner;	/* attach, detach, exit */
 	struct list_head link;
 	struct kref ref;
 	struct rcu_head rcu;

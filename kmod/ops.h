@@ -13,6 +13,7 @@
 #ifndef FX_OPS_H
 #define FX_OPS_H
 
+#include <linux/bits.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 #include "graph.h"
@@ -42,7 +43,7 @@ struct fx_call {
  * @phys: physical address (memory online), else 0
  * @place: the place that the object matches, or FX_PLACE_NONE; set for CXL
  *	and memory operations only: dma-buf policies ask
- *	fx_bpf_place_of_dev() and pay for it when they need it
+ *	fx_bpf_dev_place() and pay for it when they need it
  * @dir: enum dma_data_direction (map, unmap, cpu access)
  */
 struct fabric_ext_admit_args {
@@ -142,7 +143,8 @@ struct fabric_ext_complete_args {
 /**
  * struct fabric_ext_exit_args - the policy's end, or a dump of its state
  * @call: common head
- * @kind: enum fx_exit_kind; FX_EXIT_NONE in dump
+ * @kind: enum fx_exit_kind, in dump too: it comes right before exit; unset in
+ *	init
  */
 struct fabric_ext_exit_args {
 	struct fx_call call;
@@ -151,7 +153,7 @@ struct fabric_ext_exit_args {
 };
 
 /* fabric_ext_ops.flags */
-#define FX_POLICY_F_AUDIT	(1ULL << 0)	/* record, do not enforce */
+#define FX_POLICY_F_AUDIT	BIT_ULL(0)	/* record, do not enforce */
 #define FX_POLICY_F_ALL		0x1ULL
 
 #define FX_TIMEOUT_MS_DEFAULT	100

@@ -66,8 +66,10 @@ static bool first_report(struct replay *r, u32 a, u32 b, u32 code)
 	return first;
 }
 
-static void tell_race(struct replay *r, u32 a, u32 b)
+/* Told at the one that stands further down; neither comes before the other. */
+static void tell_race(struct replay *r, u32 x, u32 y)
 {
+	u32 a = x < y ? x : y, b = x < y ? y : x;
 	const struct fx_class *ca = class_of(r->g, a), *cb = class_of(r->g, b);
 	struct fx_diag *d;
 	char *name;

@@ -154,7 +154,9 @@ static void syntax_error(struct reader *r, const char *text, size_t len)
 
 static bool next(struct reader *r, yaml_event_t *ev)
 {
-	return !r->failed && yaml_parser_parse(&r->yaml, ev);
+	/* behind an error libyaml goes on with events that are none */
+	return !r->failed && r->yaml.error == YAML_NO_ERROR &&
+	       yaml_parser_parse(&r->yaml, ev);
 }
 
 static u32 characters(const char *s)

@@ -203,12 +203,9 @@ enum fx_rc fx_check_stranger(struct fx_run *r, int dmabuf, u64 bytes)
 		       strerror(before < 0 ? -before : -after));
 		return FX_RC_SYSTEM;
 	}
-	if (!err)
-		fx_err("%s attached a buffer of graph '%s', and is no place of it",
-		       r->opt->stranger, r->opt->graph);
-	else if (err != -EACCES)
-		fx_err("%s was not refused with EACCES: %s", r->opt->stranger,
-		       strerror(-err));
+	if (err != -EACCES)
+		fx_err("%s is no place of graph '%s' and was not refused with EACCES: %s",
+		       r->opt->stranger, r->opt->graph, strerror(-err));
 	else if (before != after)
 		fx_err("%s was refused and left %d attachments behind", r->opt->stranger,
 		       after - before);

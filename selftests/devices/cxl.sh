@@ -41,32 +41,43 @@ place_leaves_with_its_region()
 	want "place without its region" false "$(field cxl0 bound far)"
 }
 
+# First free endpoint decoder of a memory device.
+endpoint_decoder()
+{
+	local port
+
+	for port in /sys/bus/cxl/devices/endpoint*; do
+		[[ $(basename "$(readlink -f "$port/uport")") == "$1" ]] || continue
+		basename "$(ls -d "$port"/decoder*.0)"
+		return
+	done
+	echo "no endpoint for $1" >&2
+	return 1
+}
+
+# A region made by hand up to its commit while there was no policy.
 commit_is_refused_too()
 {
-	local dir=/sys/bus/cxl/devices out
+	local dir=/sys/bus/cxl/devices r e out
 
 	fabricctl detach far >/dev/null
-	# made by hand up to the commit, before there is a policy
-	echo region1 >$dir/decoder0.1/create_ram_region 2>/dev/null ||
-		cat $dir/decoder0.1/create_ram_region >$dir/decoder0.1/create_ram_region
-	local r
-	r=$(basename "$(ls -d $dir/region*)")
-	echo 256 >"$dir/$r/interleave_granularity"
-	echo 1 >"$dir/$r/interleave_ways"
-	local e
-	e=$(cxl list -D -m mem1 -d endpoint 2>/dev/null | jq -r '.[0].decoder')
-	echo ram >"$dir/$e/mode" 2>/dev/null
-	echo $((256 << 20)) >"$dir/$e/dpa_size" || return
-	echo $((256 << 20)) >"$dir/$r/size" || return
-	echo "$e" >"$dir/$r/target0" || return
-	fabricctl attach --pin "$work/bundle.far" >/dev/null || return
-	# region0 is the graph's place: a hand-made one of that name would pass
+	r=$(cat $dir/decoder0.1/create_ram_region) || return
 	if [[ $r == region0 ]]; then
-		skip "the kernel named the hand-made region region0"
+		skip "the kernel names the next region region0, which is a place"
 		return
 	fi
+	e=$(endpoint_decoder mem1) &&
+	echo "$r" >$dir/decoder0.1/create_ram_region &&
+	echo 256 >"$dir/$r/interleave_granularity" &&
+	echo 1 >"$dir/$r/interleave_ways" &&
+	echo ram >"$dir/$e/mode" &&
+	echo $((256 << 20)) >"$dir/$e/dpa_size" &&
+	echo $((256 << 20)) >"$dir/$r/size" &&
+	echo "$e" >"$dir/$r/target0" &&
+	fabricctl attach --pin "$work/bundle.far" >/dev/null || return
+
 	out=$({ echo 1 >"$dir/$r/commit"; } 2>&1)
-	want "commit afterwards" 0 "$(cat "$dir/$r/commit")" &&
+	want "commit afterwards" 0 "$(cat "$dir/$r/commit")" || return
 	[[ $out == *"Operation not permitted"* ]] || { echo "$out"; return 1; }
 	fabricctl detach far >/dev/null
 	echo 1 >"$dir/$r/commit" || return

@@ -47,7 +47,7 @@ notices()
 
 notices_a_flipped_byte()	{ echo 1 >"$inject"; notices "failed_checksum"; }
 notices_a_wrong_node()		{ echo 2 >"$inject"; notices "a page that should be at place 'cxl0'"; }
-notices_a_skipped_refusal()	{ echo 4 >"$inject"; notices "is no place of it" --stranger "$video"; }
+notices_a_skipped_refusal()	{ echo 4 >"$inject"; notices "was not refused with EACCES" --stranger "$video"; }
 notices_a_wrong_source()	{ echo 8 >"$inject"; notices "of what mxfp8 may be"; }
 notices_a_missing_count()	{ echo 16 >"$inject"; notices "counted 0 moves"; }
 notices_a_missing_event()	{ echo 32 >"$inject"; notices "0 of 12 moves"; }

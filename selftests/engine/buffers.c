@@ -102,6 +102,62 @@ TEST_F(buffers, capacity)
 	EXPECT_NE(0, move_one(self->dev, self->src, C_SMALL));
 }
 
+/* ---- memory cgroups ---- */
+
+#define CGROUP	"/sys/fs/cgroup/engine-buffers"
+
+static bool put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) > 0;
+
+	close(fd);
+	return ok;
+}
+
+/* In a cgroup of 16 MiB: how the first movement that failed did. */
+static int move_until_full(int dmabuf)
+{
+	struct fx_completion c;
+	__u32 src;
+	int i, dev;
+
+	dev = open_bound(GRAPH);
+	if (!put(CGROUP "/cgroup.procs", "0") || dev < 0 ||
+	    fx_import(dev, dmabuf, P_SRC, FX_EDGE_NONE, &src))
+		return 1;
+	/* 64 MiB */
+	for (i = 0; i < 1024; i++) {
+		if (fx_move(dev, desc_of(EDGE(C_MOVE), src, BYTES), &c))
+			return 2;
+		if (c.error)
+			return i && c.error == -ENOMEM && !c.dst &&
+			       c.reason == FX_FAILED_MEMORY ? 0 : 3;
+	}
+	return 4;
+}
+
+/* Who submits pays, and gets an error rather than the OOM killer. */
+TEST_F(buffers, charged_to_the_submitter)
+{
+	pid_t child;
+	int status;
+
+	put("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
+	if (mkdir(CGROUP, 0700) && errno != EEXIST)
+		SKIP(return, "no cgroup2 at /sys/fs/cgroup");
+	if (!put(CGROUP "/memory.max", "16777216"))
+		SKIP(return, "no memory controller in cgroup2");
+	child = fork();
+	ASSERT_LE(0, child);
+	if (!child)
+		_exit(move_until_full(self->dmabuf));
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_TRUE(WIFEXITED(status));
+	EXPECT_EQ(0, WEXITSTATUS(status));
+	EXPECT_EQ(0, rmdir(CGROUP));
+}
+
 TEST_F(buffers, capacity_comes_back_with_the_file)
 {
 	int dev = open_bound(GRAPH), i;

@@ -6,6 +6,7 @@
 
 here=$(cd "$(dirname "$0")" && pwd)
 memory=/sys/devices/system/memory
+inject=/sys/kernel/debug/fabric_ext/inject
 n=0 failed=0 region='' holder=''
 
 result()
@@ -65,10 +66,22 @@ for _ in $(seq 50); do
 done
 [ "$(cat $memory/"$last"/state)" = online ] ||
 	daxctl reconfigure-device --mode=system-ram all >/dev/null 2>&1
-echo 1..7
+echo 1..8
 
 [ "$(cat $memory/"$first"/state) $(cat $memory/"$last"/state)" = "online online" ]
 result $? "memory of $region is online"
+
+# a wrong node must be seen: hold_memory compares frames with the region
+if [ -w $inject ]; then
+	echo 2 >$inject
+	"$here"/hold_memory "$region" $start $size $((1 << 20)) </dev/null >/dev/null 2>&1
+	[ $? = 1 ]
+	result $? "pages on a wrong node are noticed"
+	echo 0 >$inject
+else
+	n=$((n + 1))
+	echo "ok $n pages on a wrong node are noticed # SKIP no $inject"
+fi
 
 coproc HOLD { "$here"/hold_memory "$region" $start $size $((1 << 20)); }
 holder=$HOLD_PID

@@ -11,8 +11,7 @@
 #include "loader_test.h"
 #include "util.h"
 
-static char top[] = "/tmp/loader_bundle.XXXXXX";
-static char dir[64], errors[64];
+static char top[32], dir[64], errors[64];
 
 static const char policy[] = "the bytes of an object file";
 
@@ -370,6 +369,7 @@ static int cleanup(void **state)
 static int prepare(void **state)
 {
 	(void)state;
+	snprintf(top, sizeof(top), "/tmp/loader_bundle.XXXXXX");
 	if (!mkdtemp(top))
 		return -1;
 	snprintf(dir, sizeof(dir), "%s/bundle", top);

@@ -146,13 +146,13 @@ static void limits(void **state)
 
 	(void)state;
 	memset(text, '(', 1000);
-	strcpy(text + 1000, "1");
+	memcpy(text + 1000, "1", 2);
 	assert_int_equal(eval(text, &v, NULL), FX_E_EXPR);
 	memset(text, '-', 1000);
 	assert_int_equal(eval(text, &v, NULL), FX_E_EXPR);
 	for (u32 i = 0; i < 1000; i++)
 		n += sprintf(text + n, "1+");
-	strcpy(text + n, "1");
+	memcpy(text + n, "1", 2);
 	assert_int_equal(eval(text, &v, NULL), FX_E_EXPR);
 	text[2 * 120] = '1';
 	text[2 * 120 + 1] = '\0';

@@ -9,15 +9,15 @@
 
 static const char *const seeds[] = {
 	test_graph,
-	"{\"fabric_ext\":1,\"graph\":\"j\",\"params\":{\"n\":3},"
-	"\"places\":{\"a\":{\"kind\":\"dram\",\"match\":{\"node\":0}},"
-	"\"b\":{\"kind\":\"pmem\",\"match\":{\"dax\":\"dax1.0\"}}},"
-	"\"links\":[{\"between\":[\"a\",\"b\"],\"latency\":\"1us\"}],"
-	"\"alias\":{\"s\":{\"bytes\":\"n * 4KiB\"}},"
-	"\"edges\":[{\"edge\":\"e\",\"for\":[\"i in n\",\"j in 2\"],\"from\":\"a\","
-	"\"to\":[\"b\"],\"bytes\":2048,\"owner\":\"transfer\",\"order\":\"acq_rel\","
-	"\"alias\":{\"set\":\"s\",\"at\":\"(i * 2 + j) * bytes\"},"
-	"\"after\":[\"e[i - 1, *]?\"],\"transform\":[\"move\",{\"checksum\":"
+	"{\"fabric_ext\":1,\"graph\":\"j\",\"params\":{\"n\":3},\n"
+	"\"places\":{\"a\":{\"kind\":\"dram\",\"match\":{\"node\":0}},\n"
+	"\"b\":{\"kind\":\"pmem\",\"match\":{\"dax\":\"dax1.0\"}}},\n"
+	"\"links\":[{\"between\":[\"a\",\"b\"],\"latency\":\"1us\"}],\n"
+	"\"alias\":{\"s\":{\"bytes\":\"n * 4KiB\"}},\n"
+	"\"edges\":[{\"edge\":\"e\",\"for\":[\"i in n\",\"j in 2\"],\"from\":\"a\",\n"
+	"\"to\":[\"b\"],\"bytes\":2048,\"owner\":\"transfer\",\"order\":\"acq_rel\",\n"
+	"\"alias\":{\"set\":\"s\",\"at\":\"(i * 2 + j) * bytes\"},\n"
+	"\"after\":[\"e[i - 1, *]?\"],\"transform\":[\"move\",{\"checksum\":\n"
 	"{\"algo\":\"crc32c\"}}]}]}",
 };
 

@@ -55,15 +55,17 @@ shows_the_checkout_and_bin()
 	[[ -e $top/build/outside-test ]] && rm "$top/build/outside-test"
 }
 
-# Processor time, for a busy machine makes nothing slower by it.
-is_fast_the_second_time()
+# Without a network, without a word; and quick: processor time, in which the
+# aim is 200 ms, and a busy machine takes more of that too.
+does_nothing_the_second_time()
 {
 	local TIMEFORMAT='%U %S' used
 
+	want "what it says" "" "$(unshare -n "$devroot" ensure 2>&1)" || return 1
 	used=$({ time for _ in 1 2 3 4 5; do "$devroot" run true; done; } 2>&1 |
 		awk '{ print int(($1 + $2) * 200) }')
 	echo "$used ms of processor time a call"
-	[[ $used -lt 500 ]]
+	[[ $used -lt 1000 ]]
 }
 
 asks_for_root()
@@ -107,7 +109,7 @@ if [[ $("$devroot" path) == / ]]; then
 	tests=(passes_exit_code_and_directory leaves_no_mounts shows_the_checkout_and_bin)
 else
 	tests=(passes_exit_code_and_directory leaves_no_mounts cannot_be_changed_from_inside
-		shows_the_checkout_and_bin is_fast_the_second_time asks_for_root needs_space
+		shows_the_checkout_and_bin does_nothing_the_second_time asks_for_root needs_space
 		needs_the_registry needs_mmdebstrap)
 fi
 run_tests "${tests[@]}"

@@ -474,6 +474,7 @@ enum fx_cmd {
 	FX_CMD_EVENT,		/* notification, group "events" */
 	__FX_CMD_MAX,
 };
+
 #define FX_CMD_MAX (__FX_CMD_MAX - 1)
 
 enum fx_attr {
@@ -517,6 +518,7 @@ enum fx_attr {
 	FX_A_PAD,
 	__FX_A_MAX,
 };
+
 #define FX_A_MAX (__FX_A_MAX - 1)
 
 /* FX_A_FLAGS of a graph */

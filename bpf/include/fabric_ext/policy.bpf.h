@@ -18,7 +18,7 @@
  * in the running module, so a policy outlives fields that are added. To look
  * into a kernel object, declare what you read of it and cast:
  *
- *	struct dma_buf { size_t size; } __attribute__((preserve_access_index));
+ *	struct dma_buf { __u64 size; } __attribute__((preserve_access_index));
  *	... bpf_core_cast(args->dmabuf, struct dma_buf)->size
  */
 #ifndef FABRIC_EXT_POLICY_BPF_H

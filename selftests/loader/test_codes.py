@@ -1,0 +1,395 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Every code of a diagnostic: an input with exactly that fault, where it
+points, and a twin without the fault."""
+
+import functools
+import json
+import shutil
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.dont_write_bytecode = True
+from fxtest import DEFAULT_MODEL, GRAPH, POLICY, Run, main, same, want, write  # noqa: E402
+
+# (code, text of GRAPH, what stands there in the faulty graph, and in the twin).
+# The ^ in the faulty text is where the error points; the twin "" is GRAPH.
+REPLACED = [
+    (101, "{ driver: vgem } }", "{ driver: vgem }", ""),
+    (101, "graph: g", "graph: \"a^\\qb\"", "graph: \"g\""),
+    (101, "graph: g", "graph: g^\x01", ""),
+    (101, "graph: g", "graph: ^\ue000", ""),
+    (103, "{ n: 4,", "{ n: ^&x 4,", ""),
+    (103, "{ n: 4,", "{ n: ^*x,", ""),
+    (104, "{ n: 4,", "{ n: ^!!int 4,", ""),
+    (106, "graph: g", "graph: g\n^graph: h", "graph: g\ngoverns: [cxl]"),
+    (106, "{ n: 4,", "{ n: 4, ^n: 5,", "{ n: 4, m: 5,"),
+    (107, "{ n: 4,", "{ ^[n]: 4,", ""),
+    (201, "capacity: 16MiB", "^capacty: 16MiB", ""),
+    (201, "graph: g", "graph: g\n^colour: red", ""),
+    (202, "    owner: borrow\n", "", ""),
+    (202, "graph: g\n", "", ""),
+    (202, "gpu: { kind: gpu, match: { driver: vgem } }", "^gpu: { kind: gpu }", ""),
+    (202, "gpu: { kind: gpu, match: { driver: vgem } }", "^gpu: { kind: gpu }",
+     "gpu: { kind: gpu, match: { driver: vgem } }\n  sw: { kind: switch }"),
+    (203, "[gpu, host], bandwidth", "^gpu, bandwidth", ""),
+    (203, "[gpu, host], bandwidth", "^[gpu], bandwidth", ""),
+    (203, "    bytes: size\n    element", "    bytes: ^[ size ]\n    element", ""),
+    (203, "graph: g", "graph:^ ", ""),
+    (204, "kind: gpu", "kind: ^gup", ""),
+    (204, "owner: borrow", "owner: ^lend", "owner: share"),
+    (204, "graph: g", "graph: g\ngoverns: [^network]", "graph: g\ngoverns: [p2p]"),
+    (204, "algo: crc32c", "algo: crc32c, verify: ^perhaps", "algo: crc32c, verify: true"),
+    (204, "checksum: { algo: crc32c }", "^checksum: { algo: none }", ""),
+    (205, "graph: g", "graph: ^.g", "graph: g.0-1_x"),
+    (205, "graph: g", "graph: ^" + "g" * 64, "graph: " + "g" * 63),
+    (205, "{ n: 4,", "{ n: 4, ^2x: 4,", "{ n: 4, x2: 4,"),
+    (206, "fabric_ext: 1", "fabric_ext: ^2", ""),
+    (207, "edge: back", "edge: ^out", ""),
+    (207, "to: [host, cxl]", "to: [host, ^host]", ""),
+    (207, "graph: g", "graph: g\ngoverns: [cxl, ^cxl]", "graph: g\ngoverns: [cxl, p2p]"),
+    (208, "{ node: 0 }", "{ node: ^one }", ""),
+    (208, "{ node: 0 }", "{ node: ^1024 }", "{ node: 1023 }"),
+    (208, "{ node: 0 }", "^{ node: 0, heap: system }", ""),
+    (208, "{ driver: vgem }", "{ pci: ^1:0.0 }", "{ pci: 0000:01:00.0 }"),
+    (208, "{ driver: vgem }", "{ driver: ^" + "x" * 64 + " }", "{ driver: " + "x" * 63 + " }"),
+    (208, "{ driver: vgem }", "{ driver: ^\"a\\tb\" }", "{ driver: \"a b\" }"),
+    (209, "    owner: borrow", "    rw: ^9\n    owner: borrow", "    rw: 9:1\n    owner: borrow"),
+    (209, "    owner: borrow", "    rw: ^0:0\n    owner: borrow", "    rw: 0:1\n    owner: borrow"),
+    (209, "    owner: borrow", "    rw: ^65536:1\n    owner: borrow",
+     "    rw: 65535:65535\n    owner: borrow"),
+    (210, "for: i in n\n    from: gpu", "for: ^i of n\n    from: gpu", ""),
+    (210, "for: i in n\n    from: gpu", "for: ^[i in n, b in 1, c in 1, d in 1, e in 1]\n    from: gpu",
+     "for: i in n\n    from: gpu"),
+    (210, "for: i in n\n    from: gpu", "for: ^in n\n    from: gpu", ""),
+    (210, "for: i in n\n    from: gpu", "for: ^i in\n    from: gpu", ""),
+    (211, "out[i]", "out[i]^x", "out[ i ] "),
+    (211, "after: [ out[i] ]", "after: \"out[i^\"", "after: \"out[i]\""),
+    (301, "bytes: n * size", "bytes: n *^", ""),
+    (301, "bytes: n * size", "bytes: (n * size^", None),
+    (301, "bytes: n * size", "bytes: n ^size", ""),
+    (301, "bytes: n * size", "bytes: n ^$ size", ""),
+    (301, "size: 64KiB", "size: 64 ^KiB", ""),
+    (302, "size: 64KiB", "size: 64^KIB", ""),
+    (302, "bandwidth: 55GB/s", "bandwidth: 55^Gbps", ""),
+    (303, "{ n: 4,", "{ n: 4, x: ^9223372036854775808,", "{ n: 4, x: 9223372036854775807,"),
+    (303, "{ n: 4,", "{ n: 4, x: 9223372036854775807 ^+ 1,", "{ n: 4, x: 9223372036854775806 + 1,"),
+    (303, "bytes: n * size", "bytes: n * size * 1024 * 1024 * 1024 * 1024 ^* 1024",
+     "bytes: n * size * 1024 * 1024 * 1024 * 1024"),
+    (304, "{ n: 4,", "{ n: 4, x: 1 ^/ (n - 4),", "{ n: 4, x: 1 / (n - 3),"),
+    (304, "at: i * bytes }\n    owner: borrow", "at: n ^/ (i - 2) * 0 }\n    owner: borrow",
+     "at: n / (i + 2) * 0 }\n    owner: borrow"),
+    (305, "bytes: n * size", "bytes: size ^* size", ""),
+    (305, "{ n: 4,", "{ n: 4, x: 1us ^+ 1KiB,", "{ n: 4, x: 1us + 1ns,"),
+    (306, "bandwidth: 55GB/s", "bandwidth: ^55GB", ""),
+    (306, "latency: 1us", "latency: ^1", ""),
+    (306, "bytes: n * size", "bytes: ^1us", ""),
+    (306, "for: i in n\n    from: gpu", "for: i in ^4B\n    from: gpu", ""),
+    (307, "bytes: n * size", "bytes: ^n * size - 4 * size", "bytes: n * size + 4 * size"),
+    (307, "capacity: 16MiB", "capacity: ^0", ""),
+    (307, "    owner: borrow", "    priority: ^8\n    owner: borrow",
+     "    priority: 7\n    owner: borrow"),
+    (308, "    owner: borrow", "    priority: ^i\n    owner: borrow",
+     "    priority: n\n    owner: borrow"),
+    (308, "    owner: borrow", "    shape: { chunk: ^at + 64 }\n    owner: borrow", None),
+    (401, "bytes: n * size", "bytes: n * ^sise", ""),
+    (401, "    alias: { set: kv, at: i * bytes }\n    owner: borrow",
+     "    alias: { set: kv, at: i * bytes + ^reuse }\n    reuse: 0\n    owner: borrow",
+     "    reuse: 0\n    alias: { set: kv, at: i * bytes + reuse }\n    owner: borrow"),
+    (402, "to: [host, cxl]", "to: [host, ^cxl0]", ""),
+    (402, "{ between: [host, cxl] }", "{ between: [host, ^far] }", ""),
+    (403, "out[i]", "^output[i]", ""),
+    (404, "{ set: kv, at: i * bytes }\n    owner: borrow",
+     "{ set: ^kw, at: i * bytes }\n    owner: borrow", ""),
+    (405, "for: i in n\n    from: gpu", "for: [i in n, ^size in 1]\n    from: gpu",
+     "for: i in n\n    from: gpu"),
+    (405, "{ n: 4,", "{ n: 4, ^bytes: 1,", "{ n: 4, octets: 1,"),
+    (406, "out[i]", "^out[i, 0]", ""),
+    (406, "out[i]", "^out", "out[*]"),
+    (407, "out[i]", "out[^i + 1]", "out[i + 1]?, out[i]"),
+    (407, "out[i]", "out[^i - 1]", "out[i - 1]?, out[i]"),
+    (501, "from: host\n    to: gpu", "from: ^gpu\n    to: gpu", ""),
+    (502, "from: host\n    to: gpu\n    bytes: size\n    alias: { set: kv, at: i * bytes }\n    owner: borrow",
+     "from: ^gpu\n    to: cxl\n    bytes: size\n    alias: { set: kv, at: i * bytes }\n    owner: transfer",
+     "from: host\n    to: cxl\n    bytes: size\n    alias: { set: kv, at: i * bytes }\n    owner: transfer"),
+    (601, "edge: back\n    for: i in n\n    from: host\n    to: gpu\n    bytes: size\n    "
+     "alias: { set: kv, at: i * bytes }\n    owner: borrow\n    order: acquire\n    after: [ out[i] ]",
+     "edge: ^back\n    for: i in n\n    from: host\n    to: gpu\n    bytes: size\n    "
+     "alias: { set: kv, at: i * bytes }\n    owner: borrow\n    order: acquire\n    after: [ out[0] ]",
+     "edge: back\n    for: i in n\n    from: host\n    to: gpu\n    bytes: size\n    "
+     "alias: { set: kv, at: i * bytes }\n    owner: borrow\n    order: acquire\n    after: [ out[n - 1] ]"),
+    (602, "at: i * bytes }\n    owner: borrow", "at: ^i * bytes + 1 }\n    owner: borrow",
+     "at: i * bytes }\n    owner: borrow"),
+    (901, "quantize: { to: mxfp8 }, checksum: { algo: crc32c }",
+     "^checksum: { algo: crc32c }, quantize: { to: mxfp8 }", ""),
+    (901, "quantize: { to: mxfp8 }, checksum", "quantize: { to: mxfp8 }, ^quantize: { to: mxfp8 }, checksum",
+     "quantize: { to: mxfp8 }, dequantize: { to: bf16 }, checksum"),
+    (901, "quantize: { to: mxfp8 }, checksum", "quantize: { to: mxfp8 }, move, ^quantize: { to: mxfp8 }, checksum",
+     "move, quantize: { to: mxfp8 }, move, checksum"),
+    (902, "quantize: { to: mxfp8 }", "quantize: { to: ^fp16 }", ""),
+    (902, "quantize: { to: mxfp8 }", "^quantize: { to: mxfp8, from: fp32 }",
+     "quantize: { to: mxfp8, from: bf16 }"),
+    (902, "quantize: { to: mxfp8 }", "^dequantize: { to: bf16 }", ""),
+    (905, "algo: crc32c", "algo: crc32c, verify: ^xxh64", "algo: crc32c, verify: crc32c"),
+    (906, "    element: bf16", "    element: bf16\n    shape: { chunk: ^128KiB }",
+     "    element: bf16\n    shape: { chunk: 32KiB }"),
+    (906, "    element: bf16", "    element: bf16\n    shape: { chunk: 4KiB, stride: ^2KiB }",
+     "    element: bf16\n    shape: { chunk: 4KiB, stride: 4KiB }"),
+    (906, "    element: bf16", "    element: bf16\n    shape: { chunk: 64KiB, to_stride: ^33KiB - 1 }",
+     "    element: bf16\n    shape: { chunk: 64KiB, to_stride: 33KiB }"),
+    (1201, "after: [ out[i] ]", "after: ^[ " + ", ".join(["out[i]"] * 65) + " ]",
+     "after: [ " + ", ".join(["out[i]"] * 64) + " ]"),
+    (1901, "checksum: { algo: crc32c }", "^compress: { algo: lz4 }", ""),
+    (1901, "checksum: { algo: crc32c }", "^persist", ""),
+    (1901, "checksum: { algo: crc32c }", "^replicate: { to: [host, cxl] }", ""),
+    (1901, "checksum: { algo: crc32c }", "^reduce: { op: sum, from: [ back[*] ] }", ""),
+    (1901, "checksum: { algo: crc32c }", "^filter: { keep: hot }", ""),
+    (1901, "checksum: { algo: crc32c }", "^gather: { index: rows }", ""),
+    (1901, "checksum: { algo: crc32c }", "^scatter: { index: rows }", ""),
+    (1901, "checksum: { algo: crc32c }", "^decompress: { algo: zstd }", ""),
+    (1902, "    owner: borrow", "    flow: ^{ udp: 4791 }\n    owner: borrow", ""),
+    (1903, "order: acquire", "order: ^seq_cst", "order: acq_rel"),
+    (1904, "quantize: { to: mxfp8 }", "quantize: { to: ^mxfp4 }", ""),
+    (1906, "at: i * bytes }\n    owner: borrow", "at: i * bytes, bytes: ^size / 2 }\n    owner: borrow",
+     "at: i * bytes, bytes: size }\n    owner: borrow"),
+]
+
+# Whole texts, where a part of GRAPH is not enough: code, faulty, twin.
+WHOLE = [
+    (102, "^", GRAPH),
+    (102, "^# nothing but this\n", GRAPH),
+    (105, GRAPH + "---\n^a: b\n", GRAPH + "...\n"),
+    (108, "a: " + "[" * 31 + "^[" + "]" * 32 + "\n", None),
+    (108, GRAPH.replace("{ n: 4,", "{ n: 4, x: " + "[" * 30 + "^[" + "]" * 31 + ","), GRAPH),
+    (205, GRAPH.replace("cxl", "c-xl").replace("kind: c-xl", "kind: cxl"), None),
+    (211, GRAPH.replace("after: [ out[i] ]", "after: '^?'"), GRAPH),
+    (307, GRAPH.replace("for: i in n\n    from: gpu", "for: i in ^n - 4\n    from: gpu"), GRAPH),
+    (502, GRAPH.replace("from: host\n    to: gpu", "from: ^gpu\n    to: gpu").replace("owner: borrow", "owner: transfer"),
+     GRAPH.replace("owner: borrow", "owner: transfer")),
+    # two that transfer the same bytes, one after the other and not
+    (601, GRAPH.replace("owner: borrow", "owner: transfer").replace("after: [ out[i] ]", "after: [ out[0] ]")
+     .replace("edge: back", "edge: ^back"),
+     GRAPH.replace("owner: borrow", "owner: transfer")),
+    # instances of one edge, without and with an order of their own
+    (601, GRAPH.replace("    order: release\n", "").replace("edge: out", "edge: ^out")
+     .replace("at: i * bytes }\n    owner: transfer", "at: 0 }\n    owner: transfer")
+     .replace("from: gpu", "from: host").replace("{ set: kv, at: i * bytes }\n    owner: borrow", "{ set: other }\n    owner: borrow")
+     .replace("alias:\n", "alias:\n  other: { bytes: size }\n"),
+     GRAPH.replace("at: i * bytes }\n    owner: transfer", "at: 0 }\n    owner: transfer")
+     .replace("from: gpu", "from: host").replace("{ set: kv, at: i * bytes }\n    owner: borrow", "{ set: other }\n    owner: borrow")
+     .replace("alias:\n", "alias:\n  other: { bytes: size }\n")),
+    # one byte in common is enough
+    (601, GRAPH.replace("n: 4,", "n: 1,").replace("after: [ out[i] ]", "")
+     .replace("order: acquire", "").replace("kv: { bytes: n * size }", "kv: { bytes: 2 * size }")
+     .replace("at: i * bytes }\n    owner: borrow", "at: size - 1 }\n    owner: borrow").replace("edge: back", "edge: ^back"),
+     GRAPH.replace("n: 4,", "n: 1,").replace("after: [ out[i] ]", "")
+     .replace("order: acquire", "").replace("kv: { bytes: n * size }", "kv: { bytes: 2 * size }")
+     .replace("at: i * bytes }\n    owner: borrow", "at: size }\n    owner: borrow")),
+    # ordered through a third edge that touches other bytes
+    (601, GRAPH.replace("out[i]", "third").replace("edge: back", "edge: ^back") +
+     "  - { edge: third, from: gpu, to: gpu, bytes: 1, owner: borrow, after: [ out[0] ] }\n",
+     GRAPH.replace("out[i]", "third") +
+     "  - { edge: third, from: gpu, to: gpu, bytes: 1, owner: borrow, after: [ out[*] ] }\n"),
+    (602, GRAPH.replace("kv: { bytes: n * size }", "kv: { bytes: 3 * size }")
+     .replace("at: i * bytes }\n    owner: transfer", "at: ^i * bytes }\n    owner: transfer")
+     .replace("at: i * bytes }\n    owner: borrow", "at: 0 }\n    owner: borrow").replace("out[i]", "out[*]"),
+     GRAPH.replace("at: i * bytes }\n    owner: borrow", "at: 0 }\n    owner: borrow").replace("out[i]", "out[*]")),
+    (701, GRAPH.replace("edge: out", "edge: ^out").replace("    order: release\n", "    after: [ back[i] ]\n"),
+     GRAPH.replace("    order: release\n", "")),
+    (701, GRAPH.replace("edge: out", "edge: ^out").replace("    order: release\n", "    after: [ out[i] ]\n"),
+     GRAPH.replace("    order: release\n", "    after: [ out[i - 1]? ]\n")),
+    # a release waits for all above it in its set, and one of these for it
+    (701, GRAPH.replace("edge: out", "edge: ^out").replace("    order: release\n", "    after: [ back[n - 1] ]\n")
+     .replace("order: acquire", "order: acq_rel").replace("after: [ out[i] ]", "after: [ out[0] ]"),
+     GRAPH.replace("    order: release\n", "").replace("order: acquire", "order: acq_rel")),
+    (702, GRAPH.replace("    after: [ out[i] ]\n", "").replace("order: acquire", "order: ^acquire")
+     .replace("    alias: { set: kv, at: i * bytes }\n    owner: borrow", "    owner: borrow"),
+     GRAPH.replace("    alias: { set: kv, at: i * bytes }\n    owner: borrow", "    owner: borrow")),
+    (801, GRAPH.replace("to: [host, cxl]", "to: cxl").replace("region0 }", "region0 }, capacity: 131KiB")
+     .replace("from: host", "from: cxl").replace("capacity: 131KiB", "capacity: ^131KiB"),
+     GRAPH.replace("to: [host, cxl]", "to: cxl").replace("region0 }", "region0 }, capacity: 132KiB")
+     .replace("from: host", "from: cxl")),
+    (801, GRAPH.replace("to: [host, cxl]", "to: cxl").replace("region0 }", "region0 }, capacity: 32KiB")
+     .replace("from: host", "from: cxl").replace("bytes: size\n    element", "bytes: ^size\n    element"),
+     GRAPH),
+    (902, GRAPH.replace("    element: bf16\n", "").replace("quantize", "^quantize"), GRAPH),
+    (903, GRAPH.replace("at: i * bytes }\n    owner: transfer", "at: i * size }\n    owner: transfer")
+     .replace("bytes: size\n    element", "bytes: ^size - 32\n    element"),
+     GRAPH.replace("at: i * bytes }\n    owner: transfer", "at: i * size }\n    owner: transfer")
+     .replace("bytes: size\n    element", "bytes: size - 64\n    element")),
+    (903, GRAPH.replace("bytes: size\n    alias", "bytes: ^size - 1 - i\n    element: bf16\n    alias")
+     .replace("at: i * bytes }\n    owner: borrow", "at: i * size }\n    owner: borrow"),
+     GRAPH.replace("bytes: size\n    alias", "bytes: size - 2 * i\n    element: bf16\n    alias")
+     .replace("at: i * bytes }\n    owner: borrow", "at: i * size }\n    owner: borrow")),
+    (904, GRAPH.replace("    order: release", "    exact: true").replace("quantize", "^quantize"),
+     GRAPH.replace("    order: release", "    exact: false")),
+    (1001, GRAPH.replace("  - { between: [host, cxl] }", "  - { between: [far, cxl] }")
+     .replace("links:", "  far: { kind: remote }\nlinks:").replace("to: [host, cxl]", "to: [host, ^cxl]"),
+     GRAPH.replace("  - { between: [host, cxl] }", "  - { between: [far, cxl] }\n  - { between: [far, host] }")
+     .replace("links:", "  far: { kind: remote }\nlinks:")),
+    # nothing is known about a place that no link names
+    (1002, GRAPH.replace("{ between: [host, cxl] }", "^{ between: [host, host] }"),
+     GRAPH.replace("  - { between: [host, cxl] }\n", "")),
+    (1201, GRAPH.replace("edge: out", "edge: ^out").replace("for: i in n\n    from: gpu",
+                                                          "for: [i in n, j in 1048577]\n    from: gpu")
+     .replace("out[i]", "out[i, 0]"),
+     None),
+    (1201, GRAPH.replace("n: 4", "n: 5000").replace("capacity: 16MiB", "capacity: 16GiB")
+     .replace("after: [ out[i] ]", "after: [ ^out[*] ]"),
+     GRAPH.replace("n: 4", "n: 4000").replace("after: [ out[i] ]", "after: [ out[*] ]")),
+    (1904, GRAPH.replace("element: bf16", "element: fp32").replace("quantize", "^quantize"), GRAPH),
+    (1904, GRAPH.replace("bytes: size\n    alias", "bytes: 32 * 17 * 64\n    element: mxfp4\n    alias")
+     .replace("at: i * bytes }\n    owner: borrow", "at: 0 }\n    owner: borrow")
+     .replace("after: [ out[i] ]", "after: [ out[*] ]\n    transform: [ ^dequantize: { to: bf16 } ]"),
+     GRAPH.replace("bytes: size\n    alias", "bytes: 32 * 33 * 32\n    element: mxfp8\n    alias")
+     .replace("at: i * bytes }\n    owner: borrow", "at: 0 }\n    owner: borrow")
+     .replace("after: [ out[i] ]", "after: [ out[*] ]\n    transform: [ dequantize: { to: bf16 } ]")),
+    (1905, GRAPH.replace("checksum: { algo: crc32c }", "^checksum: { algo: xxh64 }"), GRAPH),
+]
+
+
+def generated():
+    """Cases whose texts are too long to write."""
+    yield 109, "# " + "x" * (16 << 20) + "\n" + GRAPH, "# " + "x" * 1000 + "\n" + GRAPH
+    many = "[" + ",".join("0" for _ in range((1 << 20) + 1)) + "]"
+    yield 110, GRAPH.replace("{ n: 4,", "{ n: 4, x: " + many + ","), GRAPH
+
+
+def place_of(text):
+    """Text without its mark, and the mark's line and column."""
+    at = text.find("^")
+    if at < 0:
+        return text, None
+    line = text.count("\n", 0, at) + 1
+    return text[:at] + text[at + 1:], (line, at - text.rfind("\n", 0, at))
+
+
+def only_error(run, code, place):
+    same(run.rc, 1, run.err)
+    found = run.json["diagnostics"]
+    same([d["code"] for d in found], [f"FX{code:04}"], json.dumps(found, indent=1))
+    if place:
+        same((found[0]["line"], found[0]["column"]), place, found[0]["message"])
+    same(run.json["errors"], [])
+
+
+@functools.lru_cache(maxsize=None)
+def sound(text):
+    run = Run("compile", "-j", write("twin.yaml", text))
+    same(run.rc, 0, "twin:", run.out)
+
+
+def graph_case(code, faulty, twin):
+    text, place = place_of(faulty)
+    only_error(Run("compile", "-j", write("faulty.yaml", text)), code, place)
+    if twin is not None:
+        sound(twin)
+
+
+MODEL = {
+    "model_type": "mixtral", "torch_dtype": "bfloat16", "hidden_size": 4096, "intermediate_size": 14336,
+    "num_attention_heads": 32, "num_key_value_heads": 8, "num_hidden_layers": 4, "vocab_size": 32000,
+    "num_local_experts": 8, "num_experts_per_tok": 2,
+}
+
+MODELS = [
+    (2001, {"model_type": "gpt2"}), (2001, {"model_type": None}), (2001, {"model_type": ["llama"]}),
+    (2001, "drop model_type"), (2001, [1, 2]),
+    (2002, "drop hidden_size"), (2002, {"num_hidden_layers": 0}), (2002, {"num_hidden_layers": -1}),
+    (2002, {"num_hidden_layers": 1 << 70}), (2002, {"hidden_size": "4096"}), (2002, {"hidden_size": 4096.5}),
+    (2002, {"hidden_size": None}), (2002, {"hidden_size": {"a": 1}}), (2002, {"vocab_size": True}),
+    (2002, {"torch_dtype": "float32"}),
+    (2003, {"num_key_value_heads": 5}), (2003, {"num_key_value_heads": 64}), (2003, {"num_experts_per_tok": 9}),
+    (2003, {"hidden_size": 4095}),
+]
+
+
+def model_case(code, change):
+    config = dict(MODEL)
+    if isinstance(change, list):
+        config = change
+    elif isinstance(change, str):
+        del config[change.split()[1]]
+    else:
+        config.update(change)
+    only_error(Run("model", "-j", write("config.json", json.dumps(config, indent=1)), "--tokens", 256), code, None)
+    same(Run("model", "-j", write("config.json", json.dumps(MODEL)), "--tokens", 256).rc, 0, "twin")
+
+
+OWN_OPS = """\
+struct fabric_ext_ops {
+	int (*%s)(void *);
+	char graph[64];
+};
+
+__attribute__((section("struct_ops/x"))) int program(void *ctx)
+{
+	return 0;
+}
+
+__attribute__((section(".struct_ops.link"))) struct fabric_ext_ops p = {
+	.%s = program,
+};
+"""
+UNSET = POLICY.replace("FX_POLICY(p, .admit = (void *)fx_admit);\n", "")
+
+POLICIES = [
+    (3001, UNSET, POLICY),
+    (3001, OWN_OPS.replace("char graph[64];", "") % ("admit", "admit"), OWN_OPS % ("admit", "admit")),
+    (3001, OWN_OPS.replace("fabric_ext_ops", "hid_bpf_ops") % ("admit", "admit"),
+     OWN_OPS.replace("fabric_ext_ops", "fabric_ext_ops___v2") % ("admit", "admit")),
+    (3002, POLICY + "FX_POLICY(q, .admit = (void *)fx_admit);\n", POLICY),
+    (3003, OWN_OPS % ("admitt", "admitt"), OWN_OPS % ("admit", "admit")),
+    (3004, POLICY.replace("(p, ", "(p, .graph = \"other\", "), POLICY.replace("(p, ", "(p, .graph = \"g\", ")),
+    (3005, POLICY.replace("return 0;", "return zero;"), POLICY),
+]
+
+
+def policy_case(code, faulty, twin):
+    graph = write("graph.yaml", GRAPH)
+    bundle = write("policy/graph.yaml", GRAPH).parent / "bundle"
+    shutil.rmtree(bundle, ignore_errors=True)
+    only_error(Run("compile", "-j", graph, write("faulty.bpf.c", faulty), "-o", bundle), code, None)
+    same([path.name for path in bundle.parent.iterdir()], ["graph.yaml"], "left behind:")
+    run = Run("compile", "-j", graph, write("twin.bpf.c", twin), "-o", bundle)
+    same(run.rc, 0, "twin:", run.out, run.err)
+
+
+def all_covered(cases):
+    """No code without a case, and each explains itself."""
+    known = {int(c["code"][2:]) for c in Run("explain", "-j").json}
+    same(sorted(known - {c for c, *_ in cases}), [], "codes without a test:")
+    same(sorted({c for c, *_ in cases} - known), [], "tests without a code:")
+    for code in known:
+        run = Run("explain", f"FX{code:04}")
+        same(run.rc, 0)
+        want(len(run.out.splitlines()) >= 3, f"FX{code:04} explains nothing")
+    same(Run("explain", "FX9999").rc, 1)
+
+
+def several():
+    """All errors of a pass, in the file's order."""
+    text = GRAPH.replace("kind: gpu", "kind: gup").replace("owner: borrow", "owner: lend") \
+                .replace("capacity", "capacty").replace("order: acquire", "order: whenever")
+    found = Run("compile", "-j", write("several.yaml", text)).json["diagnostics"]
+    same([(d["code"], d["line"]) for d in found],
+         [("FX0204", 5), ("FX0201", 6), ("FX0204", 30), ("FX0204", 31)])
+    same(found[1]["help"], "did you mean 'capacity'?")
+
+
+def tests():
+    cases = []
+    for code, part, faulty, twin in REPLACED:
+        want(part in GRAPH, part)
+        text = GRAPH.replace(part, faulty, 1)
+        same_as = GRAPH if twin == "" else None if twin is None else GRAPH.replace(part, twin, 1)
+        cases.append((code, f"{faulty.strip()[:60]!r}", graph_case, text, same_as))
+    cases += [(code, "whole text", graph_case, faulty, twin) for code, faulty, twin in [*WHOLE, *generated()]]
+    cases += [(code, f"config {change}", model_case, change) for code, change in MODELS]
+    cases += [(code, "policy", policy_case, faulty, twin) for code, faulty, twin in POLICIES]
+    return [(f"FX{code:04} {name}", function, code, *args) for code, name, function, *args in cases] + \
+        [("all codes are covered", all_covered, cases), ("all errors of a pass", several)]
+
+
+sys.exit(main(tests()))
