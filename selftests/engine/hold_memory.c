@@ -2,7 +2,8 @@
 /*
  * hold_memory REGION START SIZE BYTES: move BYTES to the memory of a CXL region,
  * see by pagemap that all of it lies in [START, START + SIZE), print the
- * physical address of its first page, and hold it until standard input ends.
+ * physical address of its first page, and hold it until standard input ends: by
+ * a mapping alone, all files are closed by then.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -97,12 +98,12 @@ int main(int argc, char **argv)
 		if (at < start || at >= start + size)
 			die("a page lies outside of the region", 0);
 	}
+	close(fd);
+	close(dev);
+	close(src);
 	printf("0x%llx\n", (unsigned long long)frame_of(out));
 	fflush(stdout);
 	while (read(0, &byte, 1) > 0)
 		;
-	close(fd);
-	close(dev);
-	/* the mapping is the last that holds it, and goes with the process */
 	return fxgraph_unload(GRAPH) ? 1 : 0;
 }

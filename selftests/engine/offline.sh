@@ -66,7 +66,7 @@ for _ in $(seq 50); do
 done
 [ "$(cat $memory/"$last"/state)" = online ] ||
 	daxctl reconfigure-device --mode=system-ram all >/dev/null 2>&1
-echo 1..8
+echo 1..9
 
 [ "$(cat $memory/"$first"/state) $(cat $memory/"$last"/state)" = "online online" ]
 result $? "memory of $region is online"
@@ -100,6 +100,11 @@ result $? "its block does not go offline (exit $code, 124 would be a time-out)"
 result $? "and stays online"
 dmesg | grep -q "fabric_ext: memory at .* stays online"
 result $? "the log says why"
+
+# its code is what frees the buffer
+rmmod fabric_ext 2>/dev/null
+[ $? = 1 ] && [ -d /sys/module/fabric_ext ]
+result $? "the module stays, too"
 
 other=$first
 [ "$other" = "$held" ] && other=$last

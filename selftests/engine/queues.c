@@ -22,7 +22,7 @@
 
 FIXTURE(queues)
 {
-	int dev, dmabuf;
+	int dev, dmabuf, dmabufs;
 	__u32 src, dst;
 };
 
@@ -34,6 +34,7 @@ FIXTURE_SETUP(queues)
 	ASSERT_EQ(0, load_graph(GRAPH));
 	self->dev = open_bound(GRAPH);
 	ASSERT_LE(0, self->dev);
+	self->dmabufs = count_dmabufs();
 	self->dmabuf = heap_alloc(BYTES);
 	ASSERT_LE(0, self->dmabuf);
 	ASSERT_EQ(0, fx_import(self->dev, self->dmabuf, P_SRC, FX_EDGE_NONE,
@@ -44,10 +45,22 @@ FIXTURE_SETUP(queues)
 	self->dst = c.dst;
 }
 
+/* Whatever a test did: all memory and all dma-bufs are back. */
 FIXTURE_TEARDOWN(queues)
 {
+	struct fx_completion c;
+	__u32 src;
+
+	close(self->dev);
+	self->dev = open_bound(GRAPH);
+	EXPECT_EQ(0, fx_import(self->dev, self->dmabuf, P_SRC, FX_EDGE_NONE,
+			       &src));
+	EXPECT_EQ(0, fx_move(self->dev,
+			     desc_of(EDGE(C_SMALL), src, SMALL_BYTES), &c));
+	EXPECT_EQ(0, c.error);
 	close(self->dmabuf);
 	close(self->dev);
+	EXPECT_TRUE(dmabufs_are(self->dmabufs));
 	EXPECT_EQ(0, fxgraph_unload(GRAPH));
 }
 

@@ -235,6 +235,35 @@ int fx_move(int dev, struct fx_desc d, struct fx_completion *c)
 	return err ? err : fx_wait(dev, c, 1, WAIT_NS, &n);
 }
 
+/* ---- leaks ---- */
+
+int count_dmabufs(void)
+{
+	FILE *f = fopen("/sys/kernel/debug/dma_buf/bufinfo", "r");
+	char line[256];
+	int n = -1;
+
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f))
+		sscanf(line, "Total %d objects", &n);
+	fclose(f);
+	return n;
+}
+
+bool dmabufs_are(int count)
+{
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		if (count_dmabufs() == count)
+			return true;
+		usleep(50000);
+	}
+	fprintf(stderr, "# %d dma-bufs, not %d\n", count_dmabufs(), count);
+	return false;
+}
+
 /* ---- kernel log ---- */
 
 int log_open(void)

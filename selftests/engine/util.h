@@ -75,6 +75,11 @@ struct fx_desc desc_of(__u32 edge, __u32 src, __u64 bytes);
 /* Submits one, waits for it. */
 int fx_move(int dev, struct fx_desc d, struct fx_completion *c);
 
+/* dma-bufs in the system, -1 where debugfs does not tell. */
+int count_dmabufs(void);
+/* Waits a moment for that many: files are closed a little after close(). */
+bool dmabufs_are(int count);
+
 /* The kernel log from the call on: is there a line of the module with @text? */
 int log_open(void);
 bool log_has(int log, const char *text);
