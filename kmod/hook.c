@@ -4,7 +4,7 @@
  *
  * A hook is an ftrace callback (IPMODIFY, without SAVE_REGS) at the entry of
  * a kernel function. It decides there and lets the function run, or sends the
- * caller to fx_refuse(), which returns the error as if the function had. That
+ * caller to a stub that returns the error as if the function had. That
  * differs from a replacement that calls the original in three ways that
  * matter: one pass through ftrace and not two, nothing is ever called by
  * address that the kernel may have sealed against indirect calls (IBT), and
@@ -96,7 +96,7 @@ static void fx_hook_out(struct fx_hook *h)
 	lockdep_assert_held(&fx_hook_lock);
 	if (!h->active)
 		return;
-	/* waits until no task is in the callback or in fx_refuse() */
+	/* waits until no task is in the callback */
 	err = unregister_ftrace_function(&h->fops);
 	if (WARN_ON_ONCE(err))
 		return;
@@ -202,17 +202,62 @@ void fx_hooks_exit(void)
 {
 	cancel_delayed_work_sync(&fx_hooks_idle_work);
 	fx_each_hook(fx_hook_drop_idle, NULL);
-	/* a task may have been preempted in fx_refuse() */
+	/* a task may have been preempted in a stub */
 	synchronize_rcu_tasks();
 }
 
+/* What a refused caller gets instead of the function. */
+#define FX_STUB(name, rc)						\
+static noinline notrace unsigned long fx_stub_##name(void)		\
+{									\
+	return (unsigned long)(long)(rc);				\
+}
+
+FX_STUB(eperm, -EPERM)
+FX_STUB(eacces, -EACCES)
+FX_STUB(ebusy, -EBUSY)
+FX_STUB(enospc, -ENOSPC)
+
+/* Errors that every caller of a hooked function handles. */
+static const struct {
+	int rc;
+	unsigned long (*stub)(void);
+} fx_refusals[] = {
+	{ -EPERM, fx_stub_eperm },
+	{ -EACCES, fx_stub_eacces },
+	{ -EBUSY, fx_stub_ebusy },
+	{ -ENOSPC, fx_stub_enospc },
+};
+
 /**
- * fx_refuse() - what a refused caller gets instead of the function
- * @rc: the return value
+ * fx_can_refuse_with() - whether a policy's answer is an error to refuse with
+ * @rc: answer
  *
- * Return: @rc.
+ * Context: any.
  */
-noinline notrace unsigned long fx_refuse(unsigned long rc)
+bool fx_can_refuse_with(int rc)
 {
-	return rc;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(fx_refusals); i++)
+		if (fx_refusals[i].rc == rc)
+			return true;
+	return false;
+}
+
+/**
+ * fx_refuse() - have the traced function's caller get an error
+ * @fregs: registers at the function's entry
+ * @rc: fx_can_refuse_with() says yes; where a pointer is returned, it is the
+ *	ERR_PTR() of it
+ *
+ * Context: a hook's callback.
+ */
+void notrace fx_refuse(struct ftrace_regs *fregs, int rc)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(fx_refusals); i++)
+		if (fx_refusals[i].rc == rc)
+			fx_redirect(fregs, fx_refusals[i].stub);
 }
