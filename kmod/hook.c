@@ -11,6 +11,10 @@
  * no frame of this module is on the stack while the original sleeps, so that
  * unloading waits for RCU-tasks and for nothing else.
  *
+ * The hooks are PERMANENT as live patches are: with kernel.ftrace_enabled=0
+ * they cannot be registered, which is told, and while one is in that switch
+ * is refused. Otherwise they would be there and do nothing.
+ *
  * A hook is in while somebody holds one of its operations, and for a second
  * after, because patching out waits for RCU-tasks.
  */
@@ -75,7 +79,7 @@ static void fx_hook_in(struct fx_hook *h)
 		h->error = -ENOENT;
 		return;
 	}
-	h->fops.flags = FTRACE_OPS_FL_IPMODIFY;
+	h->fops.flags = FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT;
 	err = ftrace_set_filter_ip(&h->fops, h->addr, 0, 0);
 	if (!err) {
 		err = register_ftrace_function(&h->fops);
@@ -84,7 +88,8 @@ static void fx_hook_in(struct fx_hook *h)
 	}
 	if (err && err != h->error)
 		pr_warn("hook %s: %pe%s\n", h->symbol, ERR_PTR(err),
-			err == -EBUSY ? ", another module or a live patch has it" : "");
+			err != -EBUSY ? "" :
+			", another module or a live patch has it, or kernel.ftrace_enabled is 0");
 	h->error = err;
 	h->active = !err;
 }
