@@ -220,7 +220,7 @@ struct fabric_ext_ops {
  * @timeout: in jiffies
  * @audit: record verdicts without enforcing them
  * @invalid: invalid verdicts so far
- * @ended: dump and exit were called; under graph->owner
+ * @ended: dump and exit were called, or shall not be; under graph->owner
  * @hooked: hooks are held for @wants; under graph->owner
  * @exit_msg: written by who set @exit_kind, read after @work began
  * @work: ends the policy after an eject

@@ -138,6 +138,9 @@ static void fx_policy_end(struct fx_policy *p)
 		fx_hooks_put(p->wants);
 	p->hooked = false;
 	fx_emit_policy(p, FX_EV_EJECT, p->exit_kind);
+	if (p->exit_kind != FX_EXIT_UNREG && p->exit_kind != FX_EXIT_REPLACED)
+		pr_notice("graph %s: policy %s is by-passed: %s\n", g->image.name,
+			  p->ops->name, p->exit_msg);
 }
 
 static void fx_policy_work(struct work_struct *work)
@@ -147,8 +150,6 @@ static void fx_policy_work(struct work_struct *work)
 	mutex_lock(&p->graph->owner);
 	fx_policy_end(p);
 	mutex_unlock(&p->graph->owner);
-	pr_notice("graph %s: policy %s is by-passed: %s\n", p->graph->image.name,
-		  p->ops->name, p->exit_msg);
 }
 
 /**
@@ -202,7 +203,11 @@ static void fx_policy_free(struct fx_policy *p)
 	kfree(p);
 }
 
-/* init op and hooks; under graph->owner. Undone by fx_policy_end(). */
+/*
+ * init op and hooks; under graph->owner. Undone by fx_policy_end(). A policy
+ * whose init failed was never there: the caller marks it as ended, so that it
+ * hears of no end though it may have given up in init and its work be queued.
+ */
 static int fx_policy_start(struct fx_policy *p)
 {
 	struct fabric_ext_exit_args args = {
@@ -278,6 +283,8 @@ int fx_policy_attach(struct fabric_ext_ops *ops)
 		rcu_assign_pointer(g->policy, p);
 		fx_emit_policy(p, FX_EV_ATTACH, 0);
 	}
+	if (err)
+		p->ended = true;
 	mutex_unlock(&g->owner);
 	if (err)
 		fx_policy_free(p);
@@ -339,6 +346,8 @@ int fx_policy_replace(struct fabric_ext_ops *ops, struct fabric_ext_ops *old_ops
 		g->exit_msg[0] = '\0';
 		fx_emit_policy(p, FX_EV_ATTACH, 0);
 	}
+	if (err)
+		p->ended = true;
 	mutex_unlock(&g->owner);
 	fx_policy_free(err ? p : old);
 out:
