@@ -299,6 +299,8 @@ static void fx_policy_retire(struct fx_policy *old, enum fx_exit_kind kind,
 {
 	if (cmpxchg(&old->exit_kind, FX_EXIT_NONE, kind) == FX_EXIT_NONE)
 		strscpy(old->exit_msg, msg, sizeof(old->exit_msg));
+	else if (!old->ended)
+		synchronize_rcu();	/* a hook may still be writing the message */
 	fx_policy_end(old);
 }
 
