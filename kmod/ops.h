@@ -258,6 +258,8 @@ int fx_kfuncs_register(void);
 /* policy.c: life of a policy */
 int fx_policy_init(void);
 void fx_policy_exit(void);
+int fx_bypass_init(void);
+void fx_bypass_exit(void);
 int fx_policy_check(const struct fabric_ext_ops *ops);
 int fx_policy_attach(struct fabric_ext_ops *ops);
 int fx_policy_replace(struct fabric_ext_ops *ops, struct fabric_ext_ops *old);

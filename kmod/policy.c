@@ -231,10 +231,15 @@ static int fx_policy_start(struct fx_policy *p)
 	return err;
 }
 
-static int fx_policy_may_attach(void)
+static bool fx_policy_may_attach(void)
 {
-	if (!capable(CAP_BPF) || !capable(CAP_PERFMON) || !capable(CAP_NET_ADMIN))
-		return -EPERM;
+	return capable(CAP_BPF) && capable(CAP_PERFMON) && capable(CAP_NET_ADMIN);
+}
+
+/* Under graph->owner, which fx_bypass() takes once the parameter is set. */
+static int fx_policy_not_bypassed(struct fx_graph *g)
+{
+	lockdep_assert_held(&g->owner);
 	if (READ_ONCE(fx_bypass_all)) {
 		pr_notice_ratelimited("policy: none is attached while parameter bypass is set\n");
 		return -ECANCELED;
@@ -258,9 +263,8 @@ int fx_policy_attach(struct fabric_ext_ops *ops)
 	struct fx_graph *g;
 	int err;
 
-	err = fx_policy_may_attach();
-	if (err)
-		return err;
+	if (!fx_policy_may_attach())
+		return -EPERM;
 	g = fx_graph_find(ops->graph);
 	if (!g)
 		return -ENOENT;
@@ -276,7 +280,7 @@ int fx_policy_attach(struct fabric_ext_ops *ops)
 	else if (rcu_access_pointer(g->policy))
 		err = -EBUSY;
 	else
-		err = fx_policy_start(p);
+		err = fx_policy_not_bypassed(g) ?: fx_policy_start(p);
 	if (!err) {
 		g->last_exit = FX_EXIT_NONE;
 		g->exit_msg[0] = '\0';
@@ -321,9 +325,8 @@ int fx_policy_replace(struct fabric_ext_ops *ops, struct fabric_ext_ops *old_ops
 	struct fx_graph *g;
 	int err;
 
-	err = fx_policy_may_attach();
-	if (err)
-		return err;
+	if (!fx_policy_may_attach())
+		return -EPERM;
 	if (strcmp(ops->graph, old_ops->graph))
 		return -EINVAL;
 	g = fx_graph_find(ops->graph);
@@ -340,7 +343,7 @@ int fx_policy_replace(struct fabric_ext_ops *ops, struct fabric_ext_ops *old_ops
 	if (!old || old->ops != old_ops)
 		err = -ENOENT;
 	else
-		err = fx_policy_start(p);
+		err = fx_policy_not_bypassed(g) ?: fx_policy_start(p);
 	if (!err) {
 		rcu_assign_pointer(g->policy, p);
 		fx_policy_retire(old, FX_EXIT_REPLACED, "replaced");
@@ -413,46 +416,68 @@ void fx_policy_info(struct fx_graph *g, struct fx_policy_info *info)
 	}
 }
 
+/* End the policy of one graph; without @wait the one that is published. */
+static void fx_bypass_graph(struct fx_graph *g, bool wait)
+{
+	struct fx_policy *p;
+
+	if (wait)
+		mutex_lock(&g->owner);
+	rcu_read_lock();
+	p = rcu_dereference(g->policy);
+	if (p)
+		fx_eject(p, FX_EXIT_BYPASS, "by-passed by an operator");
+	rcu_read_unlock();
+	if (wait)
+		mutex_unlock(&g->owner);
+}
+
+static bool fx_bypass_each(const char *name, bool wait)
+{
+	struct fx_graph *g = NULL;
+	bool found = false;
+
+	while ((g = fx_graph_next(g))) {
+		if (name && strcmp(g->image.name, name))
+			continue;
+		found = true;
+		fx_bypass_graph(g, wait);
+	}
+	return found;
+}
+
 /**
  * fx_bypass() - an operator ends policies without their links
  * @name: graph, or NULL for all
+ *
+ * First those that are in force, at once; then those that were just being
+ * attached, for which their init op is waited for.
  *
  * Context: may sleep.
  * Return: 0, or -ENOENT for a graph that is not there.
  */
 int fx_bypass(const char *name)
 {
-	struct fx_graph *g = NULL;
-	bool found = !name;
-
-	while ((g = fx_graph_next(g))) {
-		struct fx_policy *p;
-
-		if (name && strcmp(g->image.name, name))
-			continue;
-		found = true;
-		rcu_read_lock();
-		p = rcu_dereference(g->policy);
-		if (p)
-			fx_eject(p, FX_EXIT_BYPASS, "by-passed by an operator");
-		rcu_read_unlock();
-	}
-	if (found)
-		flush_workqueue(fx_policy_wq);
-	return found ? 0 : -ENOENT;
+	if (!fx_bypass_each(name, false) && name)
+		return -ENOENT;
+	fx_bypass_each(name, true);
+	flush_workqueue(fx_policy_wq);
+	return 0;
 }
 
 /*
  * Parameter bypass=1: end all policies and attach none, until bypass=0. Needs
- * neither netlink nor bpffs.
+ * neither netlink nor bpffs. Writing it does not hold the module, so that it
+ * may come before there are graphs and after they are gone: then it is set,
+ * and that is all.
  */
+static bool fx_bypass_ready;		/* under kernel_param_lock() */
 
 static int fx_bypass_set(const char *val, const struct kernel_param *kp)
 {
 	int err = param_set_bool(val, kp);
 
-	/* at load time there is no policy and no work queue yet */
-	if (!err && fx_bypass_all && fx_policy_wq)
+	if (!err && fx_bypass_all && fx_bypass_ready)
 		fx_bypass(NULL);
 	return err;
 }
@@ -463,6 +488,35 @@ static const struct kernel_param_ops fx_bypass_ops = {
 };
 module_param_cb(bypass, &fx_bypass_ops, &fx_bypass_all, 0600);
 MODULE_PARM_DESC(bypass, "end all policies and attach none (bool)");
+
+static void fx_bypass_set_ready(bool ready)
+{
+	kernel_param_lock(THIS_MODULE);
+	fx_bypass_ready = ready;
+	kernel_param_unlock(THIS_MODULE);
+}
+
+/**
+ * fx_bypass_init() - let the parameter act
+ *
+ * Context: module init, once there may be policies.
+ * Return: 0.
+ */
+int fx_bypass_init(void)
+{
+	fx_bypass_set_ready(true);
+	return 0;
+}
+
+/**
+ * fx_bypass_exit() - the opposite of fx_bypass_init()
+ *
+ * Context: module exit, before anything else goes; waits for who writes.
+ */
+void fx_bypass_exit(void)
+{
+	fx_bypass_set_ready(false);
+}
 
 /**
  * fx_policy_init() - get ready for policies
