@@ -224,6 +224,7 @@ struct fabric_ext_ops {
  * @hooked: hooks are held for @wants; under graph->owner
  * @exit_msg: written by who set @exit_kind, read after @work began
  * @work: ends the policy after an eject
+ * @free: frees this after a grace period
  */
 struct fx_policy {
 	struct fabric_ext_ops *ops;
@@ -237,6 +238,7 @@ struct fx_policy {
 	bool hooked;
 	char exit_msg[FX_EXIT_MSG_LEN];
 	struct work_struct work;
+	struct rcu_work free;
 };
 
 /* what the control plane tells about a graph's policy */

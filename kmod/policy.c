@@ -15,7 +15,7 @@
  * under graph->owner and only once. struct_ops calls reg, unreg and update
  * under one mutex for the whole machine, so nothing here waits for hardware;
  * it waits for the exit op of one policy at most, which the policy's author
- * bounds.
+ * bounds, and what needs a grace period is left to a work item.
  *
  * Hooks are patched in during reg, not later: when attach returns, the policy
  * is in force. Patching out waits for RCU-tasks and is left to hook.c's work.
@@ -175,6 +175,15 @@ void fx_eject(struct fx_policy *p, enum fx_exit_kind kind, const char *fmt, ...)
 	queue_work(fx_policy_wq, &p->work);
 }
 
+static void fx_policy_free_work(struct work_struct *work)
+{
+	struct fx_policy *p = container_of(to_rcu_work(work), struct fx_policy, free);
+
+	cancel_work_sync(&p->work);
+	fx_graph_put(p->graph);
+	kfree(p);
+}
+
 static struct fx_policy *fx_policy_new(struct fabric_ext_ops *ops, struct fx_graph *g)
 {
 	struct fx_policy *p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
@@ -187,20 +196,20 @@ static struct fx_policy *fx_policy_new(struct fabric_ext_ops *ops, struct fx_gra
 	p->timeout = msecs_to_jiffies(ops->timeout_ms ?: FX_TIMEOUT_MS_DEFAULT);
 	p->audit = ops->flags & FX_POLICY_F_AUDIT;
 	INIT_WORK(&p->work, fx_policy_work);
+	INIT_RCU_WORK(&p->free, fx_policy_free_work);
 	return p;
 }
 
 /*
- * The opposite of fx_policy_new(), for one that is not published (any more).
- * A hook that found it before may be about to queue its work: wait for the
- * hook, then for the work.
+ * The opposite of fx_policy_new(), for one that has ended and is not published
+ * (any more). A hook that found it before may still use it, and be about to
+ * queue its work: it goes after the hook, and after that work. Nobody waits:
+ * the caller holds the struct_ops mutex of the whole machine. @p->ops may go
+ * before @p does, and is not looked at any more.
  */
 static void fx_policy_free(struct fx_policy *p)
 {
-	synchronize_rcu();
-	cancel_work_sync(&p->work);
-	fx_graph_put(p->graph);
-	kfree(p);
+	queue_rcu_work(fx_policy_wq, &p->free);
 }
 
 /*
@@ -525,16 +534,19 @@ void fx_bypass_exit(void)
  */
 int fx_policy_init(void)
 {
-	fx_policy_wq = alloc_workqueue("fabric_ext_policy", WQ_UNBOUND, 1);
+	/* one graph's long exit op must not hold up the end of another's */
+	fx_policy_wq = alloc_workqueue("fabric_ext_policy", WQ_UNBOUND, 0);
 	return fx_policy_wq ? 0 : -ENOMEM;
 }
 
 /**
  * fx_policy_exit() - the opposite of fx_policy_init()
  *
- * Context: no policy is attached: each holds the module.
+ * Context: may sleep; no policy is attached: each holds the module.
  */
 void fx_policy_exit(void)
 {
+	/* the grace periods after the last ones, then the works they queue */
+	rcu_barrier();
 	destroy_workqueue(fx_policy_wq);
 }
