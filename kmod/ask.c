@@ -122,7 +122,8 @@ int fx_ask_admit(struct fx_graph *g, struct fabric_ext_admit_args *args)
  * @args: provider and client
  *
  * Context: any but NMI.
- * Return: enum fx_p2p_verdict or -errno.
+ * Return: enum fx_p2p_verdict or -errno. The caller knows what becomes of
+ * FX_P2P_HOST_BRIDGE; where it means no, it calls fx_refuse_p2p().
  */
 int fx_ask_p2p(struct fx_graph *g, struct fabric_ext_p2p_args *args)
 {
@@ -152,6 +153,17 @@ int fx_ask_p2p(struct fx_graph *g, struct fabric_ext_p2p_args *args)
 out:
 	rcu_read_unlock();
 	return rc;
+}
+
+/**
+ * fx_refuse_p2p() - "host bridge only" meets a mapping that would go past it
+ * @args: what fx_ask_p2p() was asked with, under the same rcu_read_lock()
+ *
+ * Return: whether to deny the mapping; not so in an audit.
+ */
+bool fx_refuse_p2p(const struct fabric_ext_p2p_args *args)
+{
+	return fx_refused(args->call.policy, &args->call, -EPERM, 0, args->client_place);
 }
 
 /**

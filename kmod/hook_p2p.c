@@ -68,7 +68,8 @@ static void notrace fx_thunk_map_type(unsigned long ip, unsigned long parent_ip,
 			continue;
 		rc = fx_ask_p2p(g, &args);
 		deny = rc < 0 || (rc == FX_P2P_HOST_BRIDGE &&
-				  fx_p2p_same_switch(args.provider, args.client));
+				  fx_p2p_same_switch(args.provider, args.client) &&
+				  fx_refuse_p2p(&args));
 		if (deny)
 			break;
 	}

@@ -274,6 +274,7 @@ void fx_eject(struct fx_policy *p, enum fx_exit_kind kind,
 /* ask.c: one question each; the caller holds nothing, they take RCU */
 int fx_ask_admit(struct fx_graph *g, struct fabric_ext_admit_args *args);
 int fx_ask_p2p(struct fx_graph *g, struct fabric_ext_p2p_args *args);
+bool fx_refuse_p2p(const struct fabric_ext_p2p_args *args);
 int fx_ask_tier(struct fx_graph *g, struct fabric_ext_tier_args *args);
 int fx_ask_route(struct fx_graph *g, struct fabric_ext_route_args *args,
 		 u32 *reason);
