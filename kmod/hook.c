@@ -29,6 +29,10 @@
 
 #define FX_HOOK_IDLE_MS	1000
 
+/* What is asked from notifiers and the engine needs no hook. */
+#define FX_OPS_UNHOOKED							\
+	(FX_OP_BIT(FX_OP_MEM_ONLINE) | FX_OP_BIT(FX_OP_TIER) | FX_OP_BIT(FX_OP_MOVE))
+
 static struct fx_hook * const fx_hook_tables[] = {
 	fx_hooks_dmabuf,
 	fx_hooks_cxl,
@@ -133,8 +137,15 @@ static void fx_hook_drop_idle(struct fx_hook *h, u64 *ops)
 		fx_hook_out(h);
 }
 
+/* The operations of a hook that is in or does not have to be. */
+static void fx_hook_add_there(struct fx_hook *h, u64 *ops)
+{
+	if (h->active || !fx_hook_held(h))
+		*ops |= h->ops;
+}
+
 /* The operations of a hook that should be in and is not. */
-static void fx_hook_add_missing(struct fx_hook *h, u64 *ops)
+static void fx_hook_add_absent(struct fx_hook *h, u64 *ops)
 {
 	if (!h->active && fx_hook_held(h))
 		*ops |= h->ops;
@@ -187,14 +198,18 @@ void fx_hooks_put(u64 ops)
  * fx_hooks_missing() - which operations are held and not hooked everywhere
  * @ops: FX_OP_BIT() of those that matter
  *
+ * Also those that are hooked nowhere because this kernel has no such function.
+ *
+ * Context: may sleep.
  * Return: a subset of @ops.
  */
 u64 fx_hooks_missing(u64 ops)
 {
-	u64 missing = 0;
+	u64 there = FX_OPS_UNHOOKED, absent = 0;
 
-	fx_each_hook(fx_hook_add_missing, &missing);
-	return missing & ops;
+	fx_each_hook(fx_hook_add_there, &there);
+	fx_each_hook(fx_hook_add_absent, &absent);
+	return ops & (absent | ~there);
 }
 
 /**
