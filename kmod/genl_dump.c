@@ -26,7 +26,8 @@
 
 static int fx_put_policy(struct sk_buff *skb, const struct fx_policy_info *p)
 {
-	if (p->name[0] && nla_put_string(skb, FX_A_POLICY, p->name))
+	if (p->name[0] && (nla_put_string(skb, FX_A_POLICY, p->name) ||
+			   nla_put_u64_64bit(skb, FX_A_MISSING, p->missing, FX_A_PAD)))
 		return -EMSGSIZE;
 	if (nla_put_u32(skb, FX_A_FLAGS, p->flags) ||
 	    nla_put_u32(skb, FX_A_EXIT_KIND, p->exit_kind))
