@@ -87,7 +87,7 @@ testmod-%: FORCE
 	@scripts/link-tree selftests/modules $(out)/kmod-test-$*
 	+@$(MAKE) -s -C /usr/lib/modules/$*/build M=$(out)/kmod-test-$* W=1 KCFLAGS=-Werror modules
 
-selftests: $(kernels:%=testmod-%)
+selftests: $(kernels:%=testmod-%) loader
 	+@$(MAKE) -s -C selftests OUT=$(out) LINUX=$(FX_LINUX)
 
 bench-hooks: kmod loader $(kernels:%=testmod-%)

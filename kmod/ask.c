@@ -11,16 +11,11 @@
 #include <linux/rcupdate.h>
 #include "ask.h"
 #include "graph.h"
+#include "hook.h"
 #include "inject.h"
 #include "observe.h"
 #include "ops.h"
 #include "trace.h"
-
-/* Errors that every caller of a hooked function handles. */
-static bool fx_errno_ok(int rc)
-{
-	return rc == -EPERM || rc == -EACCES || rc == -EBUSY || rc == -ENOSPC;
-}
 
 /* An answer that makes no sense: as if there was none; too many end it. */
 static noinline void fx_invalid(struct fx_policy *p, u32 op, int answer)
@@ -72,7 +67,7 @@ static noinline int fx_refused(struct fx_policy *p, const struct fx_call *call, 
 static noinline int fx_admit_verdict(struct fx_policy *p,
 				     struct fabric_ext_admit_args *args, int rc)
 {
-	if (!fx_errno_ok(rc) || !(FX_OPS_CAN_REFUSE & FX_OP_BIT(args->call.op))) {
+	if (!fx_can_refuse_with(rc) || !(FX_OPS_CAN_REFUSE & FX_OP_BIT(args->call.op))) {
 		fx_invalid(p, args->call.op, rc);
 		return 0;
 	}
@@ -127,7 +122,8 @@ int fx_ask_admit(struct fx_graph *g, struct fabric_ext_admit_args *args)
  * @args: provider and client
  *
  * Context: any but NMI.
- * Return: enum fx_p2p_verdict or -errno.
+ * Return: enum fx_p2p_verdict or -errno. The caller knows what becomes of
+ * FX_P2P_HOST_BRIDGE; where it means no, it calls fx_refuse_p2p().
  */
 int fx_ask_p2p(struct fx_graph *g, struct fabric_ext_p2p_args *args)
 {
@@ -148,7 +144,7 @@ int fx_ask_p2p(struct fx_graph *g, struct fabric_ext_p2p_args *args)
 		fx_overtime(p, FX_OP_P2P_MAP, jiffies - start);
 	if (rc == FX_P2P_ALLOW)
 		goto out;
-	if (rc != FX_P2P_HOST_BRIDGE && !fx_errno_ok(rc)) {
+	if (rc != FX_P2P_HOST_BRIDGE && !fx_can_refuse_with(rc)) {
 		fx_invalid(p, FX_OP_P2P_MAP, rc);
 		rc = FX_P2P_ALLOW;
 	} else if (rc < 0) {
@@ -157,6 +153,17 @@ int fx_ask_p2p(struct fx_graph *g, struct fabric_ext_p2p_args *args)
 out:
 	rcu_read_unlock();
 	return rc;
+}
+
+/**
+ * fx_refuse_p2p() - "host bridge only" meets a mapping that would go past it
+ * @args: what fx_ask_p2p() was asked with, under the same rcu_read_lock()
+ *
+ * Return: whether to deny the mapping; not so in an audit.
+ */
+bool fx_refuse_p2p(const struct fabric_ext_p2p_args *args)
+{
+	return fx_refused(args->call.policy, &args->call, -EPERM, 0, args->client_place);
 }
 
 /**
@@ -268,7 +275,7 @@ int fx_ask_route(struct fx_graph *g, struct fabric_ext_route_args *args, u32 *re
 	rc = p->ops->route(args);
 	if (unlikely(jiffies - start > p->timeout))
 		fx_overtime(p, FX_OP_MOVE, jiffies - start);
-	if (rc && fx_errno_ok(rc)) {
+	if (rc && fx_can_refuse_with(rc)) {
 		rc = fx_refused(p, &args->call, rc, args->bytes, FX_PLACE_NONE);
 		*reason = rc ? FX_REFUSED_POLICY : FX_AUDIT_REFUSED;
 		*args = deflt;

@@ -81,17 +81,14 @@ static __always_inline unsigned long fx_arg2(struct ftrace_regs *fregs)
 /**
  * fx_redirect() - send the caller of the traced function elsewhere
  * @fregs: registers at the function's entry
- * @to: function that takes one argument and returns
- * @arg: its argument
+ * @to: function without arguments that returns what the caller shall get
  *
  * The return address on the stack is the caller's: @to returns to it, and
- * the traced function never begins.
+ * the traced function never begins. The arguments stay as they are, for
+ * others who trace the same function and are still to look at them.
  */
-static __always_inline void fx_redirect(struct ftrace_regs *fregs,
-					unsigned long (*to)(unsigned long),
-					unsigned long arg)
+static __always_inline void fx_redirect(struct ftrace_regs *fregs, unsigned long (*to)(void))
 {
-	arch_ftrace_regs(fregs)->regs.di = arg;
 	ftrace_regs_set_instruction_pointer(fregs, (unsigned long)to);
 }
 

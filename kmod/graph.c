@@ -22,6 +22,7 @@
 static DEFINE_MUTEX(fx_graphs_lock);
 LIST_HEAD(fx_graphs);
 static unsigned int fx_graphs_n;
+static u64 fx_graphs_serial;
 
 /* What a section's records are, and how many a graph may have. */
 static const struct {
@@ -238,6 +239,7 @@ int fx_graph_publish(struct fx_graph *g, struct netlink_ext_ack *extack)
 		return -ENOSPC;
 	}
 	fx_places_bind(g);
+	g->serial = ++fx_graphs_serial;
 	list_add_tail_rcu(&fx_graph_get(g)->link, &fx_graphs);
 	fx_graphs_n++;
 	return 0;
@@ -309,24 +311,24 @@ struct fx_graph *fx_graph_find(const char *name)
  * fx_graph_next() - walk the loaded graphs without holding a lock
  * @prev: a reference, given back here; NULL begins
  *
- * A walk that meets the removal of @prev ends early.
+ * Graphs may come and go meanwhile; each that stays is met once.
  *
  * Return: a reference to the next graph, or NULL.
  */
 struct fx_graph *fx_graph_next(struct fx_graph *prev)
 {
-	struct fx_graph *g = NULL;
+	struct fx_graph *g, *next = NULL;
 
 	scoped_guard(mutex, &fx_graphs_lock) {
-		if (!prev)
-			g = list_first_entry_or_null(&fx_graphs, struct fx_graph, link);
-		else if (!prev->dead && !list_is_last(&prev->link, &fx_graphs))
-			g = list_next_entry(prev, link);
-		if (g)
-			fx_graph_get(g);
+		list_for_each_entry(g, &fx_graphs, link) {
+			if (prev && g->serial <= prev->serial)
+				continue;
+			next = fx_graph_get(g);
+			break;
+		}
 	}
 	fx_graph_put(prev);
-	return g;
+	return next;
 }
 
 /**

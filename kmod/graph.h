@@ -81,6 +81,7 @@ struct fx_op_counts {
  * @owner: serialises attach, detach and the exit op of this graph's policy
  * @image: name, digest, table sizes; never changes once published
  * @link: in the registry; under fx_graphs_lock, read under RCU
+ * @serial: in the order of publishing; under fx_graphs_lock
  * @dead: removed from the registry
  */
 struct fx_graph {
@@ -99,6 +100,7 @@ struct fx_graph {
 	struct list_head link;
 	struct kref ref;
 	struct rcu_head rcu;
+	u64 serial;
 	bool dead;
 
 	/* of the policy that ended last; under @owner */

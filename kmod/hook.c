@@ -4,12 +4,16 @@
  *
  * A hook is an ftrace callback (IPMODIFY, without SAVE_REGS) at the entry of
  * a kernel function. It decides there and lets the function run, or sends the
- * caller to fx_refuse(), which returns the error as if the function had. That
+ * caller to a stub that returns the error as if the function had. That
  * differs from a replacement that calls the original in three ways that
  * matter: one pass through ftrace and not two, nothing is ever called by
  * address that the kernel may have sealed against indirect calls (IBT), and
  * no frame of this module is on the stack while the original sleeps, so that
  * unloading waits for RCU-tasks and for nothing else.
+ *
+ * The hooks are PERMANENT as live patches are: with kernel.ftrace_enabled=0
+ * they cannot be registered, which is told, and while one is in that switch
+ * is refused. Otherwise they would be there and do nothing.
  *
  * A hook is in while somebody holds one of its operations, and for a second
  * after, because patching out waits for RCU-tasks.
@@ -24,6 +28,10 @@
 #include "hook.h"
 
 #define FX_HOOK_IDLE_MS	1000
+
+/* What is asked from notifiers and the engine needs no hook. */
+#define FX_OPS_UNHOOKED							\
+	(FX_OP_BIT(FX_OP_MEM_ONLINE) | FX_OP_BIT(FX_OP_TIER) | FX_OP_BIT(FX_OP_MOVE))
 
 static struct fx_hook * const fx_hook_tables[] = {
 	fx_hooks_dmabuf,
@@ -75,7 +83,7 @@ static void fx_hook_in(struct fx_hook *h)
 		h->error = -ENOENT;
 		return;
 	}
-	h->fops.flags = FTRACE_OPS_FL_IPMODIFY;
+	h->fops.flags = FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT;
 	err = ftrace_set_filter_ip(&h->fops, h->addr, 0, 0);
 	if (!err) {
 		err = register_ftrace_function(&h->fops);
@@ -84,7 +92,8 @@ static void fx_hook_in(struct fx_hook *h)
 	}
 	if (err && err != h->error)
 		pr_warn("hook %s: %pe%s\n", h->symbol, ERR_PTR(err),
-			err == -EBUSY ? ", another module or a live patch has it" : "");
+			err != -EBUSY ? "" :
+			", another module or a live patch has it, or kernel.ftrace_enabled is 0");
 	h->error = err;
 	h->active = !err;
 }
@@ -96,7 +105,7 @@ static void fx_hook_out(struct fx_hook *h)
 	lockdep_assert_held(&fx_hook_lock);
 	if (!h->active)
 		return;
-	/* waits until no task is in the callback or in fx_refuse() */
+	/* waits until no task is in the callback */
 	err = unregister_ftrace_function(&h->fops);
 	if (WARN_ON_ONCE(err))
 		return;
@@ -128,8 +137,15 @@ static void fx_hook_drop_idle(struct fx_hook *h, u64 *ops)
 		fx_hook_out(h);
 }
 
+/* The operations of a hook that is in or does not have to be. */
+static void fx_hook_add_there(struct fx_hook *h, u64 *ops)
+{
+	if (h->active || !fx_hook_held(h))
+		*ops |= h->ops;
+}
+
 /* The operations of a hook that should be in and is not. */
-static void fx_hook_add_missing(struct fx_hook *h, u64 *ops)
+static void fx_hook_add_absent(struct fx_hook *h, u64 *ops)
 {
 	if (!h->active && fx_hook_held(h))
 		*ops |= h->ops;
@@ -182,14 +198,18 @@ void fx_hooks_put(u64 ops)
  * fx_hooks_missing() - which operations are held and not hooked everywhere
  * @ops: FX_OP_BIT() of those that matter
  *
+ * Also those that are hooked nowhere because this kernel has no such function.
+ *
+ * Context: may sleep.
  * Return: a subset of @ops.
  */
 u64 fx_hooks_missing(u64 ops)
 {
-	u64 missing = 0;
+	u64 there = FX_OPS_UNHOOKED, absent = 0;
 
-	fx_each_hook(fx_hook_add_missing, &missing);
-	return missing & ops;
+	fx_each_hook(fx_hook_add_there, &there);
+	fx_each_hook(fx_hook_add_absent, &absent);
+	return ops & (absent | ~there);
 }
 
 /**
@@ -202,17 +222,62 @@ void fx_hooks_exit(void)
 {
 	cancel_delayed_work_sync(&fx_hooks_idle_work);
 	fx_each_hook(fx_hook_drop_idle, NULL);
-	/* a task may have been preempted in fx_refuse() */
+	/* a task may have been preempted in a stub */
 	synchronize_rcu_tasks();
 }
 
+/* What a refused caller gets instead of the function. */
+#define FX_STUB(name, rc)						\
+static noinline notrace unsigned long fx_stub_##name(void)		\
+{									\
+	return (unsigned long)(long)(rc);				\
+}
+
+FX_STUB(eperm, -EPERM)
+FX_STUB(eacces, -EACCES)
+FX_STUB(ebusy, -EBUSY)
+FX_STUB(enospc, -ENOSPC)
+
+/* Errors that every caller of a hooked function handles. */
+static const struct {
+	int rc;
+	unsigned long (*stub)(void);
+} fx_refusals[] = {
+	{ -EPERM, fx_stub_eperm },
+	{ -EACCES, fx_stub_eacces },
+	{ -EBUSY, fx_stub_ebusy },
+	{ -ENOSPC, fx_stub_enospc },
+};
+
 /**
- * fx_refuse() - what a refused caller gets instead of the function
- * @rc: the return value
+ * fx_can_refuse_with() - whether a policy's answer is an error to refuse with
+ * @rc: answer
  *
- * Return: @rc.
+ * Context: any.
  */
-noinline notrace unsigned long fx_refuse(unsigned long rc)
+bool fx_can_refuse_with(int rc)
 {
-	return rc;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(fx_refusals); i++)
+		if (fx_refusals[i].rc == rc)
+			return true;
+	return false;
+}
+
+/**
+ * fx_refuse() - have the traced function's caller get an error
+ * @fregs: registers at the function's entry
+ * @rc: fx_can_refuse_with() says yes; where a pointer is returned, it is the
+ *	ERR_PTR() of it
+ *
+ * Context: a hook's callback.
+ */
+void notrace fx_refuse(struct ftrace_regs *fregs, int rc)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(fx_refusals); i++)
+		if (fx_refusals[i].rc == rc)
+			fx_redirect(fregs, fx_refusals[i].stub);
 }

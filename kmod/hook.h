@@ -34,7 +34,8 @@ void fx_hooks_put(u64 ops);
 u64 fx_hooks_missing(u64 ops);
 void fx_hooks_exit(void);
 
-unsigned long fx_refuse(unsigned long rc);
+bool fx_can_refuse_with(int rc);
+void fx_refuse(struct ftrace_regs *fregs, int rc);
 
 /* each ends with an entry without a symbol */
 extern struct fx_hook fx_hooks_dmabuf[];

@@ -68,7 +68,7 @@ static void notrace fx_thunk_create(unsigned long ip, unsigned long parent_ip,
 
 	rc = fx_ask_region(FX_OP_CXL_CREATE, (void *)fx_arg0(fregs), buf, strlen(buf));
 	if (unlikely(rc))
-		fx_redirect(fregs, fx_refuse, (unsigned long)(long)rc);
+		fx_refuse(fregs, rc);
 }
 
 static void notrace fx_thunk_commit(unsigned long ip, unsigned long parent_ip,
@@ -84,7 +84,7 @@ static void notrace fx_thunk_commit(unsigned long ip, unsigned long parent_ip,
 		return;
 	rc = fx_ask_region(FX_OP_CXL_COMMIT, dev, name, strlen(name));
 	if (unlikely(rc))
-		fx_redirect(fregs, fx_refuse, (unsigned long)(long)rc);
+		fx_refuse(fregs, rc);
 }
 
 struct fx_hook fx_hooks_cxl[] = {

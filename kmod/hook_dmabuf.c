@@ -6,7 +6,6 @@
  */
 #include <linux/dcache.h>
 #include <linux/dma-buf.h>
-#include <linux/err.h>
 #include <linux/rculist.h>
 #include "ask.h"
 #include "compat.h"
@@ -90,7 +89,7 @@ static void notrace fx_thunk_export(unsigned long ip, unsigned long parent_ip,
 	rc = fx_ask_governing(FX_OP_DMABUF_EXPORT, &args, info->exp_name);
 	rcu_read_unlock();
 	if (unlikely(rc))
-		fx_redirect(fregs, fx_refuse, (unsigned long)ERR_PTR(rc));
+		fx_refuse(fregs, rc);
 }
 
 static void notrace fx_thunk_attach(unsigned long ip, unsigned long parent_ip,
@@ -105,7 +104,7 @@ static void notrace fx_thunk_attach(unsigned long ip, unsigned long parent_ip,
 		return;
 	rc = fx_ask_dmabuf(FX_OP_DMABUF_ATTACH, dmabuf, dev, 0);
 	if (unlikely(rc))
-		fx_redirect(fregs, fx_refuse, (unsigned long)ERR_PTR(rc));
+		fx_refuse(fregs, rc);
 }
 
 static void notrace fx_thunk_map(unsigned long ip, unsigned long parent_ip,
@@ -118,7 +117,7 @@ static void notrace fx_thunk_map(unsigned long ip, unsigned long parent_ip,
 		return;
 	rc = fx_ask_dmabuf(FX_OP_DMABUF_MAP, attach->dmabuf, attach->dev, fx_arg1(fregs));
 	if (unlikely(rc))
-		fx_redirect(fregs, fx_refuse, (unsigned long)ERR_PTR(rc));
+		fx_refuse(fregs, rc);
 }
 
 static void notrace fx_thunk_cpu(unsigned long ip, unsigned long parent_ip,
@@ -131,7 +130,7 @@ static void notrace fx_thunk_cpu(unsigned long ip, unsigned long parent_ip,
 		return;
 	rc = fx_ask_dmabuf(FX_OP_DMABUF_CPU, dmabuf, NULL, fx_arg1(fregs));
 	if (unlikely(rc))
-		fx_redirect(fregs, fx_refuse, (unsigned long)(long)rc);
+		fx_refuse(fregs, rc);
 }
 
 static void notrace fx_thunk_unmap(unsigned long ip, unsigned long parent_ip,

@@ -34,6 +34,11 @@ static bool fx_p2p_same_switch(struct device *provider, struct device *client)
 	return false;
 }
 
+static noinline notrace unsigned long fx_not_supported(void)
+{
+	return PCI_P2PDMA_MAP_NOT_SUPPORTED;
+}
+
 /* A graph is asked when one of the two is its place, or when it governs P2P. */
 static void notrace fx_thunk_map_type(unsigned long ip, unsigned long parent_ip,
 				      struct ftrace_ops *ops, struct ftrace_regs *fregs)
@@ -63,13 +68,14 @@ static void notrace fx_thunk_map_type(unsigned long ip, unsigned long parent_ip,
 			continue;
 		rc = fx_ask_p2p(g, &args);
 		deny = rc < 0 || (rc == FX_P2P_HOST_BRIDGE &&
-				  fx_p2p_same_switch(args.provider, args.client));
+				  fx_p2p_same_switch(args.provider, args.client) &&
+				  fx_refuse_p2p(&args));
 		if (deny)
 			break;
 	}
 	rcu_read_unlock();
 	if (deny)
-		fx_redirect(fregs, fx_refuse, PCI_P2PDMA_MAP_NOT_SUPPORTED);
+		fx_redirect(fregs, fx_not_supported);
 }
 
 /* int mmap(struct file *, struct kobject *, const struct bin_attribute *, vma) */
@@ -99,7 +105,7 @@ static void notrace fx_thunk_alloc_mmap(unsigned long ip, unsigned long parent_i
 	}
 	rcu_read_unlock();
 	if (unlikely(rc))
-		fx_redirect(fregs, fx_refuse, (unsigned long)(long)rc);
+		fx_refuse(fregs, rc);
 }
 
 struct fx_hook fx_hooks_p2p[] = {

@@ -40,6 +40,7 @@ static const struct {
 	{ "struct_ops", fx_struct_ops_register, NULL },
 	{ "control plane", fx_genl_init, fx_genl_exit },
 	{ "data plane", fx_chrdev_register, fx_chrdev_unregister },
+	{ "parameter bypass", fx_bypass_init, fx_bypass_exit },
 };
 
 static void fx_parts_exit(size_t n)

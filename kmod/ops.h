@@ -222,10 +222,11 @@ struct fabric_ext_ops {
  * @timeout: in jiffies
  * @audit: record verdicts without enforcing them
  * @invalid: invalid verdicts so far
- * @ended: dump and exit were called; under graph->owner
+ * @ended: dump and exit were called, or shall not be; under graph->owner
  * @hooked: hooks are held for @wants; under graph->owner
  * @exit_msg: written by who set @exit_kind, read after @work began
  * @work: ends the policy after an eject
+ * @free: frees this after a grace period
  */
 struct fx_policy {
 	struct fabric_ext_ops *ops;
@@ -239,6 +240,7 @@ struct fx_policy {
 	bool hooked;
 	char exit_msg[FX_EXIT_MSG_LEN];
 	struct work_struct work;
+	struct rcu_work free;
 };
 
 /* what the control plane tells about a graph's policy */
@@ -260,6 +262,8 @@ int fx_kfuncs_register(void);
 /* policy.c: life of a policy */
 int fx_policy_init(void);
 void fx_policy_exit(void);
+int fx_bypass_init(void);
+void fx_bypass_exit(void);
 int fx_policy_check(const struct fabric_ext_ops *ops);
 int fx_policy_attach(struct fabric_ext_ops *ops);
 int fx_policy_replace(struct fabric_ext_ops *ops, struct fabric_ext_ops *old);
@@ -272,6 +276,7 @@ void fx_eject(struct fx_policy *p, enum fx_exit_kind kind,
 /* ask.c: one question each; the caller holds nothing, they take RCU */
 int fx_ask_admit(struct fx_graph *g, struct fabric_ext_admit_args *args);
 int fx_ask_p2p(struct fx_graph *g, struct fabric_ext_p2p_args *args);
+bool fx_refuse_p2p(const struct fabric_ext_p2p_args *args);
 int fx_ask_tier(struct fx_graph *g, struct fabric_ext_tier_args *args);
 int fx_ask_route(struct fx_graph *g, struct fabric_ext_route_args *args,
 		 u32 *reason);

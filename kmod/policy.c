@@ -15,7 +15,7 @@
  * under graph->owner and only once. struct_ops calls reg, unreg and update
  * under one mutex for the whole machine, so nothing here waits for hardware;
  * it waits for the exit op of one policy at most, which the policy's author
- * bounds.
+ * bounds, and what needs a grace period is left to a work item.
  *
  * Hooks are patched in during reg, not later: when attach returns, the policy
  * is in force. Patching out waits for RCU-tasks and is left to hook.c's work.
@@ -138,6 +138,9 @@ static void fx_policy_end(struct fx_policy *p)
 		fx_hooks_put(p->wants);
 	p->hooked = false;
 	fx_emit_policy(p, FX_EV_EJECT, p->exit_kind);
+	if (p->exit_kind != FX_EXIT_UNREG && p->exit_kind != FX_EXIT_REPLACED)
+		pr_notice("graph %s: policy %s is by-passed: %s\n", g->image.name,
+			  p->ops->name, p->exit_msg);
 }
 
 static void fx_policy_work(struct work_struct *work)
@@ -147,8 +150,6 @@ static void fx_policy_work(struct work_struct *work)
 	mutex_lock(&p->graph->owner);
 	fx_policy_end(p);
 	mutex_unlock(&p->graph->owner);
-	pr_notice("graph %s: policy %s is by-passed: %s\n", p->graph->image.name,
-		  p->ops->name, p->exit_msg);
 }
 
 /**
@@ -174,6 +175,15 @@ void fx_eject(struct fx_policy *p, enum fx_exit_kind kind, const char *fmt, ...)
 	queue_work(fx_policy_wq, &p->work);
 }
 
+static void fx_policy_free_work(struct work_struct *work)
+{
+	struct fx_policy *p = container_of(to_rcu_work(work), struct fx_policy, free);
+
+	cancel_work_sync(&p->work);
+	fx_graph_put(p->graph);
+	kfree(p);
+}
+
 static struct fx_policy *fx_policy_new(struct fabric_ext_ops *ops, struct fx_graph *g)
 {
 	struct fx_policy *p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
@@ -186,23 +196,27 @@ static struct fx_policy *fx_policy_new(struct fabric_ext_ops *ops, struct fx_gra
 	p->timeout = msecs_to_jiffies(ops->timeout_ms ?: FX_TIMEOUT_MS_DEFAULT);
 	p->audit = ops->flags & FX_POLICY_F_AUDIT;
 	INIT_WORK(&p->work, fx_policy_work);
+	INIT_RCU_WORK(&p->free, fx_policy_free_work);
 	return p;
 }
 
 /*
- * The opposite of fx_policy_new(), for one that is not published (any more).
- * A hook that found it before may be about to queue its work: wait for the
- * hook, then for the work.
+ * The opposite of fx_policy_new(), for one that has ended and is not published
+ * (any more). A hook that found it before may still use it, and be about to
+ * queue its work: it goes after the hook, and after that work. Nobody waits:
+ * the caller holds the struct_ops mutex of the whole machine. @p->ops may go
+ * before @p does, and is not looked at any more.
  */
 static void fx_policy_free(struct fx_policy *p)
 {
-	synchronize_rcu();
-	cancel_work_sync(&p->work);
-	fx_graph_put(p->graph);
-	kfree(p);
+	queue_rcu_work(fx_policy_wq, &p->free);
 }
 
-/* init op and hooks; under graph->owner. Undone by fx_policy_end(). */
+/*
+ * init op and hooks; under graph->owner. Undone by fx_policy_end(). A policy
+ * whose init failed was never there: the caller marks it as ended, so that it
+ * hears of no end though it may have given up in init and its work be queued.
+ */
 static int fx_policy_start(struct fx_policy *p)
 {
 	struct fabric_ext_exit_args args = {
@@ -226,10 +240,15 @@ static int fx_policy_start(struct fx_policy *p)
 	return err;
 }
 
-static int fx_policy_may_attach(void)
+static bool fx_policy_may_attach(void)
 {
-	if (!capable(CAP_BPF) || !capable(CAP_PERFMON) || !capable(CAP_NET_ADMIN))
-		return -EPERM;
+	return capable(CAP_BPF) && capable(CAP_PERFMON) && capable(CAP_NET_ADMIN);
+}
+
+/* Under graph->owner, which fx_bypass() takes once the parameter is set. */
+static int fx_policy_not_bypassed(struct fx_graph *g)
+{
+	lockdep_assert_held(&g->owner);
 	if (READ_ONCE(fx_bypass_all)) {
 		pr_notice_ratelimited("policy: none is attached while parameter bypass is set\n");
 		return -ECANCELED;
@@ -253,9 +272,8 @@ int fx_policy_attach(struct fabric_ext_ops *ops)
 	struct fx_graph *g;
 	int err;
 
-	err = fx_policy_may_attach();
-	if (err)
-		return err;
+	if (!fx_policy_may_attach())
+		return -EPERM;
 	g = fx_graph_find(ops->graph);
 	if (!g)
 		return -ENOENT;
@@ -271,13 +289,15 @@ int fx_policy_attach(struct fabric_ext_ops *ops)
 	else if (rcu_access_pointer(g->policy))
 		err = -EBUSY;
 	else
-		err = fx_policy_start(p);
+		err = fx_policy_not_bypassed(g) ?: fx_policy_start(p);
 	if (!err) {
 		g->last_exit = FX_EXIT_NONE;
 		g->exit_msg[0] = '\0';
 		rcu_assign_pointer(g->policy, p);
 		fx_emit_policy(p, FX_EV_ATTACH, 0);
 	}
+	if (err)
+		p->ended = true;
 	mutex_unlock(&g->owner);
 	if (err)
 		fx_policy_free(p);
@@ -292,6 +312,8 @@ static void fx_policy_retire(struct fx_policy *old, enum fx_exit_kind kind,
 {
 	if (cmpxchg(&old->exit_kind, FX_EXIT_NONE, kind) == FX_EXIT_NONE)
 		strscpy(old->exit_msg, msg, sizeof(old->exit_msg));
+	else if (!old->ended)
+		synchronize_rcu();	/* a hook may still be writing the message */
 	fx_policy_end(old);
 }
 
@@ -312,9 +334,8 @@ int fx_policy_replace(struct fabric_ext_ops *ops, struct fabric_ext_ops *old_ops
 	struct fx_graph *g;
 	int err;
 
-	err = fx_policy_may_attach();
-	if (err)
-		return err;
+	if (!fx_policy_may_attach())
+		return -EPERM;
 	if (strcmp(ops->graph, old_ops->graph))
 		return -EINVAL;
 	g = fx_graph_find(ops->graph);
@@ -331,7 +352,7 @@ int fx_policy_replace(struct fabric_ext_ops *ops, struct fabric_ext_ops *old_ops
 	if (!old || old->ops != old_ops)
 		err = -ENOENT;
 	else
-		err = fx_policy_start(p);
+		err = fx_policy_not_bypassed(g) ?: fx_policy_start(p);
 	if (!err) {
 		rcu_assign_pointer(g->policy, p);
 		fx_policy_retire(old, FX_EXIT_REPLACED, "replaced");
@@ -339,6 +360,8 @@ int fx_policy_replace(struct fabric_ext_ops *ops, struct fabric_ext_ops *old_ops
 		g->exit_msg[0] = '\0';
 		fx_emit_policy(p, FX_EV_ATTACH, 0);
 	}
+	if (err)
+		p->ended = true;
 	mutex_unlock(&g->owner);
 	fx_policy_free(err ? p : old);
 out:
@@ -402,46 +425,68 @@ void fx_policy_info(struct fx_graph *g, struct fx_policy_info *info)
 	}
 }
 
+/* End the policy of one graph; without @wait the one that is published. */
+static void fx_bypass_graph(struct fx_graph *g, bool wait)
+{
+	struct fx_policy *p;
+
+	if (wait)
+		mutex_lock(&g->owner);
+	rcu_read_lock();
+	p = rcu_dereference(g->policy);
+	if (p)
+		fx_eject(p, FX_EXIT_BYPASS, "by-passed by an operator");
+	rcu_read_unlock();
+	if (wait)
+		mutex_unlock(&g->owner);
+}
+
+static bool fx_bypass_each(const char *name, bool wait)
+{
+	struct fx_graph *g = NULL;
+	bool found = false;
+
+	while ((g = fx_graph_next(g))) {
+		if (name && strcmp(g->image.name, name))
+			continue;
+		found = true;
+		fx_bypass_graph(g, wait);
+	}
+	return found;
+}
+
 /**
  * fx_bypass() - an operator ends policies without their links
  * @name: graph, or NULL for all
+ *
+ * First those that are in force, at once; then those that were just being
+ * attached, for which their init op is waited for.
  *
  * Context: may sleep.
  * Return: 0, or -ENOENT for a graph that is not there.
  */
 int fx_bypass(const char *name)
 {
-	struct fx_graph *g = NULL;
-	bool found = !name;
-
-	while ((g = fx_graph_next(g))) {
-		struct fx_policy *p;
-
-		if (name && strcmp(g->image.name, name))
-			continue;
-		found = true;
-		rcu_read_lock();
-		p = rcu_dereference(g->policy);
-		if (p)
-			fx_eject(p, FX_EXIT_BYPASS, "by-passed by an operator");
-		rcu_read_unlock();
-	}
-	if (found)
-		flush_workqueue(fx_policy_wq);
-	return found ? 0 : -ENOENT;
+	if (!fx_bypass_each(name, false) && name)
+		return -ENOENT;
+	fx_bypass_each(name, true);
+	flush_workqueue(fx_policy_wq);
+	return 0;
 }
 
 /*
  * Parameter bypass=1: end all policies and attach none, until bypass=0. Needs
- * neither netlink nor bpffs.
+ * neither netlink nor bpffs. Writing it does not hold the module, so that it
+ * may come before there are graphs and after they are gone: then it is set,
+ * and that is all.
  */
+static bool fx_bypass_ready;		/* under kernel_param_lock() */
 
 static int fx_bypass_set(const char *val, const struct kernel_param *kp)
 {
 	int err = param_set_bool(val, kp);
 
-	/* at load time there is no policy and no work queue yet */
-	if (!err && fx_bypass_all && fx_policy_wq)
+	if (!err && fx_bypass_all && fx_bypass_ready)
 		fx_bypass(NULL);
 	return err;
 }
@@ -453,6 +498,35 @@ static const struct kernel_param_ops fx_bypass_ops = {
 module_param_cb(bypass, &fx_bypass_ops, &fx_bypass_all, 0600);
 MODULE_PARM_DESC(bypass, "end all policies and attach none (bool)");
 
+static void fx_bypass_set_ready(bool ready)
+{
+	kernel_param_lock(THIS_MODULE);
+	fx_bypass_ready = ready;
+	kernel_param_unlock(THIS_MODULE);
+}
+
+/**
+ * fx_bypass_init() - let the parameter act
+ *
+ * Context: module init, once there may be policies.
+ * Return: 0.
+ */
+int fx_bypass_init(void)
+{
+	fx_bypass_set_ready(true);
+	return 0;
+}
+
+/**
+ * fx_bypass_exit() - the opposite of fx_bypass_init()
+ *
+ * Context: module exit, before anything else goes; waits for who writes.
+ */
+void fx_bypass_exit(void)
+{
+	fx_bypass_set_ready(false);
+}
+
 /**
  * fx_policy_init() - get ready for policies
  *
@@ -460,16 +534,19 @@ MODULE_PARM_DESC(bypass, "end all policies and attach none (bool)");
  */
 int fx_policy_init(void)
 {
-	fx_policy_wq = alloc_workqueue("fabric_ext_policy", WQ_UNBOUND, 1);
+	/* one graph's long exit op must not hold up the end of another's */
+	fx_policy_wq = alloc_workqueue("fabric_ext_policy", WQ_UNBOUND, 0);
 	return fx_policy_wq ? 0 : -ENOMEM;
 }
 
 /**
  * fx_policy_exit() - the opposite of fx_policy_init()
  *
- * Context: no policy is attached: each holds the module.
+ * Context: may sleep; no policy is attached: each holds the module.
  */
 void fx_policy_exit(void)
 {
+	/* the grace periods after the last ones, then the works they queue */
+	rcu_barrier();
 	destroy_workqueue(fx_policy_wq);
 }

@@ -5,6 +5,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/atomic.h>
 #include <linux/delay.h>
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
@@ -24,6 +25,10 @@
 
 static struct platform_device *fx_ex_dev[FX_EX_DEVICES];
 
+static struct {
+	atomic64_t attach, detach, map, unmap, cpu, release;
+} fx_ex_calls;
+
 struct fx_ex_buf {
 	struct fx_ex_export how;
 	struct page *pages;
@@ -34,18 +39,36 @@ static int fx_ex_attach_op(struct dma_buf *dmabuf, struct dma_buf_attachment *at
 {
 	struct fx_ex_buf *b = dmabuf->priv;
 
+	atomic64_inc(&fx_ex_calls.attach);
 	if (b->how.attach_ms)
 		msleep(b->how.attach_ms);
 	return b->how.attach_err;
+}
+
+static void fx_ex_detach_op(struct dma_buf *dmabuf, struct dma_buf_attachment *attach)
+{
+	atomic64_inc(&fx_ex_calls.detach);
+}
+
+static int fx_ex_cpu_op(struct dma_buf *dmabuf, enum dma_data_direction dir)
+{
+	struct fx_ex_buf *b = dmabuf->priv;
+
+	atomic64_inc(&fx_ex_calls.cpu);
+	return b->how.cpu_err;
 }
 
 static struct sg_table *fx_ex_map_op(struct dma_buf_attachment *attach,
 				     enum dma_data_direction dir)
 {
 	struct fx_ex_buf *b = attach->dmabuf->priv;
-	struct sg_table *sgt = kzalloc(sizeof(*sgt), GFP_KERNEL);
+	struct sg_table *sgt;
 	int err;
 
+	atomic64_inc(&fx_ex_calls.map);
+	if (b->how.map_err)
+		return ERR_PTR(b->how.map_err);
+	sgt = kzalloc(sizeof(*sgt), GFP_KERNEL);
 	if (!sgt)
 		return ERR_PTR(-ENOMEM);
 	err = sg_alloc_table(sgt, 1, GFP_KERNEL);
@@ -64,6 +87,7 @@ free:
 static void fx_ex_unmap_op(struct dma_buf_attachment *attach, struct sg_table *sgt,
 			   enum dma_data_direction dir)
 {
+	atomic64_inc(&fx_ex_calls.unmap);
 	dma_unmap_sgtable(attach->dev, sgt, dir, 0);
 	sg_free_table(sgt);
 	kfree(sgt);
@@ -73,16 +97,24 @@ static void fx_ex_release_op(struct dma_buf *dmabuf)
 {
 	struct fx_ex_buf *b = dmabuf->priv;
 
+	atomic64_inc(&fx_ex_calls.release);
 	__free_pages(b->pages, b->order);
 	kfree(b);
 }
 
 static const struct dma_buf_ops fx_ex_ops = {
 	.attach = fx_ex_attach_op,
+	.detach = fx_ex_detach_op,
+	.begin_cpu_access = fx_ex_cpu_op,
 	.map_dma_buf = fx_ex_map_op,
 	.unmap_dma_buf = fx_ex_unmap_op,
 	.release = fx_ex_release_op,
 };
+
+static bool fx_ex_err_ok(int err)
+{
+	return err <= 0 && err >= -MAX_ERRNO;
+}
 
 static long fx_ex_export(struct fx_ex_export __user *arg)
 {
@@ -99,7 +131,8 @@ static long fx_ex_export(struct fx_ex_export __user *arg)
 		goto free;
 	}
 	if (!b->how.bytes || b->how.bytes > FX_EX_BYTES_MAX || b->how.attach_ms > 10000 ||
-	    b->how.attach_err > 0 || b->how.attach_err < -MAX_ERRNO) {
+	    !fx_ex_err_ok(b->how.attach_err) || !fx_ex_err_ok(b->how.map_err) ||
+	    !fx_ex_err_ok(b->how.cpu_err)) {
 		err = -EINVAL;
 		goto free;
 	}
@@ -174,6 +207,20 @@ static long fx_ex_attach(struct fx_ex_attach __user *arg)
 	return copy_to_user(arg, &a, sizeof(a)) ? -EFAULT : 0;
 }
 
+static long fx_ex_counts(struct fx_ex_counts __user *arg)
+{
+	struct fx_ex_counts c = {
+		.attach = atomic64_read(&fx_ex_calls.attach),
+		.detach = atomic64_read(&fx_ex_calls.detach),
+		.map = atomic64_read(&fx_ex_calls.map),
+		.unmap = atomic64_read(&fx_ex_calls.unmap),
+		.cpu = atomic64_read(&fx_ex_calls.cpu),
+		.release = atomic64_read(&fx_ex_calls.release),
+	};
+
+	return copy_to_user(arg, &c, sizeof(c)) ? -EFAULT : 0;
+}
+
 static long fx_ex_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	switch (cmd) {
@@ -181,6 +228,8 @@ static long fx_ex_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return fx_ex_export((void __user *)arg);
 	case FX_EX_ATTACH:
 		return fx_ex_attach((void __user *)arg);
+	case FX_EX_COUNTS:
+		return fx_ex_counts((void __user *)arg);
 	}
 	return -ENOTTY;
 }

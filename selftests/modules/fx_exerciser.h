@@ -17,6 +17,8 @@ struct fx_ex_export {
 	__s32 fd;		/* out */
 	__u32 attach_ms;	/* the exporter's attach sleeps that long */
 	__s32 attach_err;	/* and returns this: 0 or -errno */
+	__s32 map_err;		/* what its map returns */
+	__s32 cpu_err;		/* what its begin_cpu_access returns */
 };
 
 struct fx_ex_attach {
@@ -29,7 +31,18 @@ struct fx_ex_attach {
 	__u64 cycles;		/* out: TSC over all pairs */
 };
 
+/* Calls of the exporter's ops so far, all dma-bufs together. */
+struct fx_ex_counts {
+	__u64 attach;
+	__u64 detach;
+	__u64 map;
+	__u64 unmap;
+	__u64 cpu;
+	__u64 release;
+};
+
 #define FX_EX_EXPORT	_IOWR(0xFC, 0, struct fx_ex_export)
 #define FX_EX_ATTACH	_IOWR(0xFC, 1, struct fx_ex_attach)
+#define FX_EX_COUNTS	_IOR(0xFC, 2, struct fx_ex_counts)
 
 #endif
