@@ -7,7 +7,6 @@
 #include "cmd.h"
 #include "diag.h"
 #include "json.h"
-#include "names.h"
 #include "rows.h"
 #include "session.h"
 #include "util.h"
@@ -68,13 +67,6 @@ static void print(const struct fx_tables *t)
 	       g->kmem);
 	printf("policy %s, %s; %llu events, %llu lost\n",
 	       g->policy[0] ? g->policy : "-", state, g->emitted, g->lost);
-	if (g->missing) {
-		printf("the policy is not asked, because this kernel does not let the module hook it:");
-		for (u32 i = 0; i < fx_ops.n; i++)
-			if (g->missing >> i & 1)
-				printf(" %s", fx_ops.name[i]);
-		printf("\n");
-	}
 	if (g->exit_dump[0])
 		printf("what the policy told at its end:\n%s\n", g->exit_dump);
 	if (g->missing) {

@@ -22,7 +22,6 @@ struct fx_nl_graph {
 	u32 governs;
 	u32 count[FX_SECTS];
 	char policy[FX_NAME_LEN];	/* empty: none attached */
-	u64 missing;			/* FX_OP_BIT(): wanted, not hooked */
 	u32 flags;			/* FX_GRAPH_F_* */
 	u32 exit_kind;			/* enum fx_exit_kind */
 	char exit_msg[256];

@@ -32,7 +32,6 @@ static const struct field graph_fields[] = {
 	FIELD(FX_A_GOVERNS, fx_nl_graph, governs),
 	FIELD(FX_A_COUNTS, fx_nl_graph, count),
 	TEXT(FX_A_POLICY, fx_nl_graph, policy, true),
-	MAYBE(FX_A_MISSING, fx_nl_graph, missing),
 	FIELD(FX_A_FLAGS, fx_nl_graph, flags),
 	FIELD(FX_A_EXIT_KIND, fx_nl_graph, exit_kind),
 	TEXT(FX_A_EXIT_MSG, fx_nl_graph, exit_msg, true),

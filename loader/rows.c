@@ -143,10 +143,6 @@ struct json_object *fx_graph_json(const struct fx_nl_graph *g)
 	fx_json_bool(o, "attached", g->flags & FX_GRAPH_F_ATTACHED);
 	fx_json_bool(o, "bypassed", g->flags & FX_GRAPH_F_BYPASS);
 	fx_json_bool(o, "audit", g->flags & FX_GRAPH_F_AUDIT);
-	for (u32 i = 0; i < fx_ops.n; i++)
-		if (g->missing >> i & 1)
-			fx_json_add_str(missing, fx_ops.name[i]);
-	fx_json_put(o, "missing", missing);
 	fx_json_str(o, "exit", g->exit_kind ? fx_name(&fx_exits, g->exit_kind) : NULL);
 	fx_json_str(o, "exit_message", g->exit_msg[0] ? g->exit_msg : NULL);
 	fx_json_str(o, "exit_dump", g->exit_dump[0] ? g->exit_dump : NULL);

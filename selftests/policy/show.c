@@ -48,11 +48,11 @@ static void text(struct json_object *o, const char *key, char *to, size_t size)
 	snprintf(to, size, "%s", s ? s : "");
 }
 
-/* Operations are listed in their order; "missing" names some of them. */
+/* Operations are listed in their order; "not_hooked" names some of them. */
 static void operations(struct json_object *o, struct fxt_show *out)
 {
 	struct json_object *all = json_object_object_get(o, "operations");
-	struct json_object *missing = json_object_object_get(o, "missing");
+	struct json_object *missing = json_object_object_get(o, "not_hooked");
 	size_t i, k;
 
 	for (i = 0; i < FX_OPS; i++) {
