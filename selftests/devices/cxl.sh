@@ -4,7 +4,8 @@
 # CXL regions under a policy: made, tiered and bound when the graph has them as
 # places, refused without a trace when not.
 
-. ./devices.sh
+# shellcheck source=selftests/devices/devices.sh
+. "$FX_TOP/selftests/devices/devices.sh"
 
 tier_without_policy()
 {

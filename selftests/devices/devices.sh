@@ -16,6 +16,7 @@ start()
 	insmod "$FX_KMOD"
 	modprobe vgem
 	modprobe vivid n_devs=1 node_types=1 allocators=1 no_error_inj=1
+	# shellcheck disable=SC2034 # run.sh uses it
 	video=$(ls /dev/video* 2>/dev/null | head -n1)
 }
 

@@ -5,7 +5,8 @@
 # memory. The provider is the NVMe device with a CMB, the client another one
 # behind the same switch.
 
-. ./devices.sh
+# shellcheck source=selftests/devices/devices.sh
+. "$FX_TOP/selftests/devices/devices.sh"
 
 ask()
 {
@@ -55,7 +56,8 @@ fi
 run_tests works_without_a_policy strangers_are_refused works_again_without_it
 code=$?
 if [[ $cmb ]]; then
-	exec {peer[1]}>&-
+	eval "exec ${peer[1]}>&-"
+	# shellcheck disable=SC2154 # coproc sets it
 	wait "$peer_PID"
 fi
 finish

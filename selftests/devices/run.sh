@@ -4,7 +4,8 @@
 # `fabricctl run` on a small graph: that it holds, that it follows the graph,
 # and that each of its checks notices the fault it is there for.
 
-. ./devices.sh
+# shellcheck source=selftests/devices/devices.sh
+. "$FX_TOP/selftests/devices/devices.sh"
 
 # where GRAPH: "PLACE MOVES" of kv_out, as run reports them
 where()

@@ -4,6 +4,9 @@
 # Memory of a CXL region that holds a buffer of the engine does not go offline,
 # a block without one does, and all of it does once the buffer is gone.
 
+# The status of a test is what result() takes.
+# shellcheck disable=SC2319
+
 here=$(cd "$(dirname "$0")" && pwd)
 memory=/sys/devices/system/memory
 inject=/sys/kernel/debug/fabric_ext/inject
