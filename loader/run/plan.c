@@ -74,9 +74,9 @@ enum fx_rc fx_run_plan(struct fx_run *r)
 	for (u32 i = 0; i < t->n_class && found == FX_EDGE_NONE; i++) {
 		if (r->opt->cls && strcmp(t->cls[i].desc.name, r->opt->cls))
 			continue;
-		if (goes_out(r, &t->cls[i].desc))
+		if (goes_out(r, &t->cls[i].desc)) {
 			found = i;
-		else if (r->opt->cls) {
+		} else if (r->opt->cls) {
 			fx_err("class '%s' of graph '%s' does not move bf16 from a place with `driver:` to places with `node:` or `region:`, which is what run can do and check",
 			       r->opt->cls, r->opt->graph);
 			return FX_RC_INPUT;

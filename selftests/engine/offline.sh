@@ -51,6 +51,7 @@ offline()
 	timeout 20 sh -c "echo offline >$memory/$1/state" 2>/dev/null
 }
 
+[ -e /sys/module/fabric_ext ] || insmod "$FX_KMOD"
 command -v cxl >/dev/null || skip "the cxl tool is not installed"
 cxl list -M -m mem0 2>/dev/null | grep -q mem0 || skip "there is no CXL memory device mem0"
 # never the normal zone: pages of the kernel would keep the region for ever
