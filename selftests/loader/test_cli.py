@@ -229,7 +229,7 @@ def interrupted():
             time.sleep(0.02)
         time.sleep(0.3)
         os.killpg(run.pid, signal.SIGINT)
-        run.wait(20)
+        run.wait(180)
     want(run.returncode != 0)
     same(list(tmp.iterdir()), [], "left behind:")
     want(not out.exists())
