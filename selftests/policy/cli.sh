@@ -223,6 +223,33 @@ pin_outlives_the_command()
 	[[ ! -e $pins ]]
 }
 
+# peer: what becomes of a transfer to the memory of a device below the same switch
+peer()
+{
+	../machine/p2p.py "$(basename "$(readlink -f /sys/class/nvme/nvme0/device)")" /dev/nvme1n1
+}
+
+p2p_refusals()
+{
+	shown '.operations[] | select(.op == "p2p_map") | .refused'
+}
+
+# It would go past the host bridge: denied, counted, and in an audit counted only.
+host_bridge_only_denies_a_shorter_way()
+{
+	if ! grep -qw pci_p2pdma_map_type /proc/kallsyms; then
+		skip "this kernel is built without PCI_P2PDMA"
+		return
+	fi
+	fresh && want "transfer without a policy" moved "$(peer)" &&
+	fabricctl attach --pin bundles/host_bridge >/dev/null &&
+	want "transfer" EINVAL "$(peer)" &&
+	[[ $(p2p_refusals) -gt 0 ]] &&
+	fresh && fabricctl attach --pin --audit bundles/host_bridge >/dev/null &&
+	want "transfer in an audit" moved "$(peer)" &&
+	[[ $(p2p_refusals) -gt 0 ]]
+}
+
 rmmod_is_refused_while_pinned()
 {
 	local said
@@ -250,4 +277,4 @@ run_tests verifier_refuses_a_write_to_an_argument verifier_refuses_a_missing_nul
 	second_attach_is_refused unprivileged_is_refused sigkill_ends_the_policy \
 	replace_under_load audit_is_not_enforced \
 	events_received_and_lost_are_those_emitted pin_outlives_the_command \
-	rmmod_is_refused_while_pinned leaves_nothing_and_unloads
+	host_bridge_only_denies_a_shorter_way rmmod_is_refused_while_pinned leaves_nothing_and_unloads
