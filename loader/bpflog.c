@@ -146,35 +146,117 @@ static struct line program_name(const char *log, const char *mark)
 	return name;
 }
 
+/* What a verifier's log comes down to; empty parts are not there. */
+struct verdict {
+	struct line why;
+	struct line text;	/* of the source */
+	struct line place;	/* FILE:LINE or FILE:LINE:COLUMN */
+	char *reason;		/* first sentence, to free() */
+	char *suggestion;
+};
+
+/* The first sentence of a section's indented lines, without its full stop. */
+static char *first_sentence(const char **p, const char *end)
+{
+	char *s = fx_strdup(""), *stop;
+	const char *here = *p;
+	struct line l;
+
+	while (next_line(&here, end, &l) && l.at[0] == ' ') {
+		char *joined;
+
+		while (l.len && *l.at == ' ') {
+			l.at++;
+			l.len--;
+		}
+		joined = fx_asprintf("%s%s%.*s", s, *s ? " " : "", (int)l.len, l.at);
+		free(s);
+		s = joined;
+		*p = here;
+	}
+	stop = strstr(s, ". ");
+	if (stop)
+		*stop = 0;
+	else if (*s && s[strlen(s) - 1] == '.')
+		s[strlen(s) - 1] = 0;
+	return s;
+}
+
+/* Since 7.1 an explanation follows the log: sections, each with a title. */
+static void read_explanation(const char **p, const char *end, struct verdict *v)
+{
+	struct line l;
+
+	while (next_line(p, end, &l)) {
+		if (begins(&l, "processed "))
+			return;
+		if (begins(&l, "Reason:") && !v->reason) {
+			v->reason = first_sentence(p, end);
+		} else if (begins(&l, "Suggestion:") && !v->suggestion) {
+			v->suggestion = first_sentence(p, end);
+		} else if (begins(&l, "At:") && next_line(p, end, &l)) {
+			const char *at = memmem(l.at, l.len, " @ ", 3);
+
+			if (at) {
+				v->place.at = at + 3;
+				v->place.len = l.len - (size_t)(at + 3 - l.at);
+			}
+		}
+	}
+}
+
+static void read_verdict(const char *p, const char *end, struct verdict *v)
+{
+	struct line l, text, place;
+
+	while (next_line(&p, end, &l)) {
+		if (begins(&l, "processed "))
+			return;
+		if (begins(&l, "Verification failed: ")) {
+			if (!v->why.len)
+				v->why = l;
+			read_explanation(&p, end, v);
+			return;
+		}
+		if (source_line(&l, &text, &place)) {
+			v->text = text;
+			v->place = place;
+		} else if (!is_progress(&l)) {
+			v->why = l;
+		}
+	}
+}
+
 /* NULL when the program was refused before it was verified. */
 static char *verifier_reason(const char *log, const char *mark)
 {
 	const char *p = mark + strlen(BEGIN_MARK);
 	const char *end = strstr(p, END_MARK);
-	struct line name = program_name(log, mark), why = { 0 };
-	struct line l, text = { 0 }, place = { 0 }, t, where;
-	char *head, *tail, *s;
+	struct line name = program_name(log, mark);
+	struct verdict v = { 0 };
+	char *s = NULL;
+	size_t size;
+	FILE *out;
 
-	if (!end)
-		end = p + strlen(p);
-	while (next_line(&p, end, &l)) {
-		if (begins(&l, "processed "))
-			break;
-		if (source_line(&l, &t, &where)) {
-			text = t;
-			place = where;
-		} else if (!is_progress(&l)) {
-			why = l;
-		}
-	}
-	if (!why.len)
-		return NULL;
-	head = place.len ? fx_asprintf("%.*s: ", (int)place.len, place.at) : fx_strdup("");
-	tail = text.len ? fx_asprintf(" (at `%.*s`)", (int)text.len, text.at) : fx_strdup("");
-	s = fx_asprintf("%sthe kernel's verifier refuses '%.*s': %.*s%s", head,
-			(int)name.len, name.at, (int)why.len, why.at, tail);
-	free(head);
-	free(tail);
+	read_verdict(p, end ? end : p + strlen(p), &v);
+	out = v.why.len ? open_memstream(&s, &size) : NULL;
+	if (!out)
+		goto done;
+	if (v.place.len)
+		fprintf(out, "%.*s: ", (int)v.place.len, v.place.at);
+	fprintf(out, "the kernel's verifier refuses '%.*s': ", (int)name.len, name.at);
+	if (v.reason && *v.reason)
+		fputs(v.reason, out);
+	else
+		fprintf(out, "%.*s", (int)v.why.len, v.why.at);
+	if (v.text.len)
+		fprintf(out, " (at `%.*s`)", (int)v.text.len, v.text.at);
+	if (v.suggestion && *v.suggestion)
+		fprintf(out, "; to put it right: %s", v.suggestion);
+	fclose(out);
+done:
+	free(v.reason);
+	free(v.suggestion);
 	return s;
 }
 

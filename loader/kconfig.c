@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,11 @@ static char *read_gzip(const char *path)
 		return NULL;
 	pid = fork();
 	if (!pid) {
+		int null = open("/dev/null", O_WRONLY);
+
 		dup2(fds[1], STDOUT_FILENO);
+		if (null >= 0)
+			dup2(null, STDERR_FILENO);
 		close(fds[0]);
 		close(fds[1]);
 		execlp("gzip", "gzip", "-dc", "--", path, (char *)NULL);

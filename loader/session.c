@@ -174,6 +174,7 @@ static void check_place(const void *row, void *arg)
 	const struct fx_nl_place *p = row;
 	struct fx_words found = { 0 };
 	u32 *absent = arg;
+	const char *near;
 	bool there;
 	char *text;
 
@@ -182,11 +183,16 @@ static void check_place(const void *row, void *arg)
 		there = p->bound;
 	if (!there && !(p->desc.flags & FX_PLACE_F_LATER)) {
 		text = fx_words_text(&found, FOUND_SHOWN);
-		fx_err("place '%s' matches %s '%s', which %s; this system has: %s (a place that comes later says `appears: later`)",
+		near = found.n ? fx_nearest_name(p->desc.match,
+						 (const char *const *)found.word,
+						 found.n) : NULL;
+		fx_err("place '%s' matches %s '%s', which %s; this system has %s%s%s%s (a place that comes later says `appears: later`)",
 		       p->desc.name, fx_name(&fx_match_kinds, p->desc.match_kind),
 		       p->desc.match,
 		       p->desc.match_kind == FX_MATCH_REGION ?
-		       "is no region with memory online" : "is not there", text);
+		       "is no region with memory online" : "is not there", text,
+		       near ? ": did you mean '" : "", near ? near : "",
+		       near ? "'?" : "");
 		free(text);
 		++*absent;
 	}

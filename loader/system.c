@@ -208,35 +208,63 @@ static bool have(const struct fx_words *w, const char *word)
 	return false;
 }
 
-/* Drivers of all buses that have a device, and devices that need none. */
-static void list_drivers(struct fx_words *w)
+/* Whether a driver has a device: beside its own files, a link to each. */
+static bool has_device(const char *bus, const char *driver)
 {
-	static const char *const own_name[] = { "platform", "faux" };
-	struct fx_words buses = { 0 }, drivers = { 0 };
+	struct fx_words files = { 0 };
+	bool has = false;
+	char *path;
+
+	path = fx_asprintf("/sys/bus/%s/drivers/%s", bus, driver);
+	fx_sys_list(path, "", &files);
+	free(path);
+	for (u32 i = 0; !has && i < files.n; i++) {
+		path = fx_asprintf("/sys/bus/%s/devices/%s", bus, files.word[i]);
+		has = fx_sys_exists(path);
+		free(path);
+	}
+	fx_words_free(&files);
+	return has;
+}
+
+/* Drivers of a bus that have a device, and the names of its devices. */
+static void list_bus(const char *bus, struct fx_words *drivers, struct fx_words *devices)
+{
+	struct fx_words all = { 0 };
 	char *dir;
 
+	dir = fx_asprintf("/sys/bus/%s/drivers", bus);
+	fx_sys_list(dir, "", &all);
+	free(dir);
+	for (u32 i = 0; i < all.n; i++)
+		if (has_device(bus, all.word[i]) && !have(drivers, all.word[i]))
+			fx_words_add(drivers, all.word[i]);
+	fx_words_free(&all);
+	dir = fx_asprintf("/sys/bus/%s/devices", bus);
+	fx_sys_list(dir, "", devices);
+	free(dir);
+}
+
+/*
+ * As the module matches: the name of a device's driver, or of the device. Of
+ * the many devices only those that are called by a word are worth showing.
+ */
+static bool match_driver(const char *name, struct fx_words *found)
+{
+	struct fx_words buses = { 0 }, devices = { 0 };
+	bool there;
+
 	fx_sys_list("/sys/bus", "", &buses);
-	for (u32 i = 0; i < buses.n; i++) {
-		dir = fx_asprintf("/sys/bus/%s/drivers", buses.word[i]);
-		fx_sys_list(dir, "", &drivers);
-		free(dir);
-	}
-	for (u32 i = 0; i < drivers.n; i++)
-		if (!have(w, drivers.word[i]))
-			fx_words_add(w, drivers.word[i]);
-	fx_words_free(&drivers);
+	for (u32 i = 0; i < buses.n; i++)
+		list_bus(buses.word[i], found, &devices);
+	there = have(found, name) || have(&devices, name);
+	for (u32 i = 0; i < devices.n; i++)
+		if (!strpbrk(devices.word[i], ":.") && !have(found, devices.word[i]) &&
+		    !strpbrk(devices.word[i], "0123456789"))
+			fx_words_add(found, devices.word[i]);
+	fx_words_free(&devices);
 	fx_words_free(&buses);
-	for (u32 i = 0; i < ARRAY_SIZE(own_name); i++) {
-		dir = fx_asprintf("/sys/bus/%s/devices", own_name[i]);
-		fx_sys_list(dir, "", &drivers);
-		free(dir);
-	}
-	for (u32 i = 0; i < drivers.n; i++)
-		if (!have(w, drivers.word[i]))
-			fx_words_add(w, drivers.word[i]);
-	fx_words_free(&drivers);
-	if (w->n)
-		qsort(w->word, w->n, sizeof(*w->word), by_name);
+	return there;
 }
 
 /* The directory that has an entry for each object of a kind. */
@@ -273,8 +301,7 @@ bool fx_sys_match(const struct fx_place_desc *p, struct fx_words *found)
 	case FX_MATCH_EXPORTER:
 		return true;
 	case FX_MATCH_DRIVER:
-		list_drivers(found);
-		return have(found, p->match);
+		return match_driver(p->match, found);
 	}
 	if (p->match_kind >= FX_MATCH_KINDS)
 		return false;

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Answers of the kernel: read to the byte, and refused when they are not so. */
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+
+#include "netlink.h"
+#include "session_test.h"
+
+static struct nl_msg *message(void)
+{
+	struct nl_msg *m = nlmsg_alloc();
+
+	assert_non_null(m);
+	nlmsg_put(m, 0, 0, 0, 0, 0);
+	return m;
+}
+
+static struct nlattr *attrs(struct nl_msg *m, int *len)
+{
+	*len = nlmsg_attrlen(nlmsg_hdr(m), 0);
+	return nlmsg_attrdata(nlmsg_hdr(m), 0);
+}
+
+/* Attributes of a counter, without @skip and with @skip's own size wrong. */
+static struct nl_msg *counter(int skip, size_t wrong)
+{
+	static const int ids[] = { FX_A_ASKED, FX_A_REFUSED, FX_A_INVALID };
+	struct nl_msg *m = message();
+	char bytes[64] = { 0 };
+	u32 index = 7;
+	u64 v;
+
+	if (skip != FX_A_INDEX)
+		nla_put(m, FX_A_INDEX, sizeof(index), &index);
+	for (u32 i = 0; i < ARRAY_SIZE(ids); i++) {
+		v = 1000 + i;
+		if (skip != ids[i])
+			nla_put(m, ids[i], sizeof(v), &v);
+	}
+	if (skip && wrong)
+		nla_put(m, skip, (int)wrong, bytes);
+	return m;
+}
+
+static int read_counter(struct nl_msg *m, struct fx_nl_counter *c)
+{
+	struct nlattr *a;
+	int len;
+
+	a = attrs(m, &len);
+	return fx_nl_row(FX_CMD_COUNTER_GET, a, len, c);
+}
+
+static void counters(void **state)
+{
+	static const int ids[] = {
+		FX_A_INDEX, FX_A_ASKED, FX_A_REFUSED, FX_A_INVALID,
+	};
+	struct fx_nl_counter c;
+	struct nl_msg *m = counter(0, 0);
+
+	(void)state;
+	assert_int_equal(read_counter(m, &c), 0);
+	assert_int_equal(c.index, 7);
+	assert_int_equal(c.asked, 1000);
+	assert_int_equal(c.refused, 1001);
+	assert_int_equal(c.invalid, 1002);
+	nlmsg_free(m);
+
+	for (u32 i = 0; i < ARRAY_SIZE(ids); i++) {
+		m = counter(ids[i], 0);
+		assert_int_not_equal(read_counter(m, &c), 0);
+		nlmsg_free(m);
+		for (size_t wrong = 1; wrong < 20; wrong++) {
+			if (wrong == (ids[i] == FX_A_INDEX ? sizeof(u32) : sizeof(u64)))
+				continue;
+			m = counter(ids[i], wrong);
+			assert_int_not_equal(read_counter(m, &c), 0);
+			nlmsg_free(m);
+		}
+	}
+}
+
+/* Strings that lack their NUL or are too long are cut, never overrun. */
+static void strings(void **state)
+{
+	struct fx_nl_graph *g = fx_alloc(sizeof(*g));
+	char longest[5000];
+	u8 digest[FX_DIGEST_LEN] = { 1, 2, 3 };
+	u32 count[FX_SECTS] = { 1, 2, 3, 4, 5 }, v = 0;
+	u64 big = 9;
+	struct nlattr *a;
+	int len;
+
+	(void)state;
+	memset(longest, 'x', sizeof(longest));
+	for (u32 size = 0; size < sizeof(longest); size += 61) {
+		struct nl_msg *m = nlmsg_alloc_size(32768);
+
+		nlmsg_put(m, 0, 0, 0, 0, 0);
+		nla_put(m, FX_A_NAME, (int)size, longest);
+		nla_put(m, FX_A_DIGEST, sizeof(digest), digest);
+		nla_put(m, FX_A_GOVERNS, sizeof(v), &v);
+		nla_put(m, FX_A_COUNTS, sizeof(count), count);
+		nla_put(m, FX_A_FLAGS, sizeof(v), &v);
+		nla_put(m, FX_A_EXIT_KIND, sizeof(v), &v);
+		nla_put(m, FX_A_EXIT_MSG, (int)size, longest);
+		nla_put(m, FX_A_EXIT_DUMP, (int)size, longest);
+		nla_put(m, FX_A_EMITTED, sizeof(big), &big);
+		nla_put(m, FX_A_LOST, sizeof(big), &big);
+		nla_put(m, FX_A_KMEM, sizeof(big), &big);
+		a = attrs(m, &len);
+		assert_int_equal(fx_nl_row(FX_CMD_GRAPH_GET, a, len, g), 0);
+		assert_int_equal(strlen(g->name), size < FX_NAME_LEN ? size : FX_NAME_LEN - 1);
+		assert_true(strlen(g->exit_dump) < sizeof(g->exit_dump));
+		assert_int_equal(strlen(g->policy), 0);
+		assert_memory_equal(g->count, count, sizeof(count));
+		nlmsg_free(m);
+	}
+	free(g);
+}
+
+static void events(void **state)
+{
+	struct fx_event room[4], ev = { .seq = 5, .bytes = 77 };
+	struct fx_nl_events msg;
+	struct nl_msg *m = message();
+	struct nlattr *a;
+	u64 v = 3;
+	int len;
+
+	(void)state;
+	nla_put_string(m, FX_A_NAME, "g");
+	nla_put(m, FX_A_EMITTED, sizeof(v), &v);
+	for (int i = 0; i < 4; i++, ev.seq++)
+		nla_put(m, FX_A_EVENT, sizeof(ev), &ev);
+	a = attrs(m, &len);
+	assert_int_equal(fx_nl_events_row(a, len, room, 4, &msg), 0);
+	assert_string_equal(msg.graph, "g");
+	assert_int_equal(msg.n, 4);
+	assert_int_equal(msg.emitted, 3);
+	assert_int_equal(msg.ev[3].seq, 8);
+	assert_int_equal(msg.ev[3].bytes, 77);
+	/* more than there is room for, and a size of its own */
+	assert_int_not_equal(fx_nl_events_row(a, len, room, 3, &msg), 0);
+	nla_put(m, FX_A_EVENT, sizeof(ev) - 8, &ev);
+	a = attrs(m, &len);
+	assert_int_not_equal(fx_nl_events_row(a, len, room, 4, &msg), 0);
+	nlmsg_free(m);
+
+	m = message();
+	nla_put(m, FX_A_NAME, 3, "abc");	/* no NUL */
+	a = attrs(m, &len);
+	assert_int_not_equal(fx_nl_events_row(a, len, room, 4, &msg), 0);
+	nlmsg_free(m);
+}
+
+/* Random bytes as attributes of every command. */
+static void noise(void **state)
+{
+	static const enum fx_cmd cmds[] = {
+		FX_CMD_GRAPH_GET, FX_CMD_PLACE_GET, FX_CMD_CLASS_GET,
+		FX_CMD_EDGE_GET, FX_CMD_COUNTER_GET,
+	};
+	struct fx_event room[4];
+	struct fx_nl_events msg;
+	u64 seed = 42;
+
+	(void)state;
+	for (int i = 0; i < 20000; i++) {
+		int len = i % 200;
+		u8 *bytes = fx_alloc(len ? (size_t)len : 1);
+		enum fx_cmd cmd = cmds[i % ARRAY_SIZE(cmds)];
+		void *row = fx_alloc(fx_nl_row_size(cmd));
+
+		for (int k = 0; k < len; k++) {
+			seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+			/* small lengths and known types now and then */
+			bytes[k] = (u8)(seed >> 40) & (k & 1 ? 0x03 : 0x3f);
+		}
+		fx_nl_row(cmd, (struct nlattr *)bytes, len, row);
+		fx_nl_events_row((struct nlattr *)bytes, len, room, 4, &msg);
+		free(row);
+		free(bytes);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counters),
+		cmocka_unit_test(strings),
+		cmocka_unit_test(events),
+		cmocka_unit_test(noise),
+	};
+
+	return RUN(tests);
+}
