@@ -27,22 +27,54 @@ static const char *const section_key[FX_SECTS] = {
 	"places", "alias_sets", "edges", "instances", "after",
 };
 
+/* The first obligation of each code and status speaks for all of them. */
+static bool speaks(const struct fx_graph *g, u32 i)
+{
+	const struct fx_obligation *ob = &g->obligation[i];
+
+	for (u32 j = 0; j < i; j++)
+		if (!strcmp(g->obligation[j].code, ob->code) &&
+		    g->obligation[j].status == ob->status)
+			return false;
+	return true;
+}
+
+static struct json_object *edges_of(const struct fx_graph *g, u32 i)
+{
+	struct json_object *edges = fx_json_array();
+	bool *about = fx_calloc(g->n_cls, sizeof(*about));
+
+	for (u32 j = i; j < g->n_obligation; j++) {
+		const struct fx_obligation *ob = &g->obligation[j];
+
+		if (strcmp(g->obligation[i].code, ob->code) ||
+		    g->obligation[i].status != ob->status)
+			continue;
+		for (u32 k = 0; k < g->n_cls; k++)
+			about[k] = about[k] || ob->cls == FX_CLASS_NONE ||
+				   ob->cls == k;
+	}
+	for (u32 k = 0; k < g->n_cls; k++)
+		if (about[k])
+			fx_json_add_str(edges, g->cls[k].name);
+	free(about);
+	return edges;
+}
+
 static struct json_object *obligations_json(const struct fx_graph *g)
 {
-	struct json_object *all = fx_json_array(), *o, *edges;
+	struct json_object *all = fx_json_array(), *o;
 	struct json_object *top = fx_json_object();
 
 	for (u32 i = 0; i < g->n_obligation; i++) {
 		const struct fx_obligation *ob = &g->obligation[i];
 
+		if (!speaks(g, i))
+			continue;
 		o = fx_json_object();
 		fx_json_str(o, "code", ob->code);
 		fx_json_str(o, "status", proof_name[ob->status]);
-		edges = fx_json_array();
-		for (u32 j = 0; j < g->n_cls; j++)
-			if (ob->cls == FX_CLASS_NONE || ob->cls == j)
-				fx_json_add_str(edges, g->cls[j].name);
-		fx_json_put(o, "edges", edges);
+		fx_json_put(o, "edges", edges_of(g, i));
 		fx_json_str(o, "holds", ob->text);
 		fx_json_str(o, "by", ob->by);
 		fx_json_add(all, o);
@@ -92,7 +124,7 @@ static void summary(const struct fx_graph *g, const struct fx_image_hdr *hdr,
 	struct json_object *o, *counts;
 
 	for (u32 i = 0; i < g->n_obligation; i++)
-		n[g->obligation[i].status]++;
+		n[g->obligation[i].status] += speaks(g, i);
 	if (!fx_json_mode) {
 		char *digest = fx_hex(hdr->digest, 8);
 
