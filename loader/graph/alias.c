@@ -287,6 +287,21 @@ static bool replay_set(struct replay *r, const u32 *member, u32 n)
 	return i == n && !r->unknown;
 }
 
+static void oblige(struct fx_graph *g, u32 cls, bool all)
+{
+	enum fx_proof status = all ? FX_PROVED : FX_ASSUMED;
+	const char *by = all ?
+		"compile: replay of each set in an order of its edges" :
+		"too many overlapping ranges to prove it in near-linear time";
+
+	fx_oblige(g, "alias.race", status, cls,
+		  "a writer of an alias set's bytes is ordered with all others who touch them",
+		  by);
+	fx_oblige(g, "own.home", status, cls,
+		  "an edge starts where the last transfer can have left the bytes",
+		  by);
+}
+
 /* fx_check_alias() - races and transfers of all alias sets */
 void fx_check_alias(struct fx_graph *g, struct fx_ordering *o)
 {
@@ -307,14 +322,7 @@ void fx_check_alias(struct fx_graph *g, struct fx_ordering *o)
 	}
 	free(told);
 	free(seen);
-	if (!g->n_alias)
-		return;
-	fx_oblige(g, "alias.race", all ? FX_PROVED : FX_ASSUMED, FX_CLASS_NONE,
-		  "a writer of an alias set's bytes is ordered with all others who touch them",
-		  all ? "compile: replay of each set in an order of its edges" :
-		  "too many overlapping ranges to prove it in near-linear time");
-	fx_oblige(g, "own.home", all ? FX_PROVED : FX_ASSUMED, FX_CLASS_NONE,
-		  "an edge starts where the last transfer can have left the bytes",
-		  all ? "compile: replay of each set in an order of its edges" :
-		  "too many overlapping ranges to prove it in near-linear time");
+	for (u32 i = 0; i < g->n_cls; i++)
+		if (g->cls[i].alias.place != FX_ALIAS_NONE)
+			oblige(g, i, all);
 }

@@ -64,4 +64,7 @@ void fx_check_placement(struct fx_graph *g)
 	fx_oblige(g, "placement.choice", FX_RUN_TIME, FX_CLASS_NONE,
 		  "a policy sends an edge only where the edge may go",
 		  "kernel: check of the verdict of route");
+	fx_oblige(g, "placement.source", FX_RUN_TIME, FX_CLASS_NONE,
+		  "what moves lies where its edge begins",
+		  "kernel: place of the source's buffer, at submission");
 }
