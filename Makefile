@@ -64,11 +64,11 @@ kmod-%: FORCE
 	@scripts/link-tree uapi $(out)/kmod-$*/uapi
 	+@$(MAKE) -s -C /usr/lib/modules/$*/build M=$(out)/kmod-$* W=1 KCFLAGS=-Werror modules
 
-# Sparse over every file, also those that need no compiling.  7.3's headers
+# Sparse over every file, also those that needed no compiling.  7.3's headers
 # say __typeof_unqual__, which no released sparse knows.
 sparse-%: kmod-%
 	+@$(MAKE) -s -C /usr/lib/modules/$*/build M=$(out)/kmod-$* KBUILD_CHECKSRC=2 \
-		CHECK='sparse -D__typeof_unqual__=__typeof__' modules
+		CHECK='$(CURDIR)/scripts/sparse-once -D__typeof_unqual__=__typeof__' modules
 
 loader:
 	+@$(MAKE) -s -C loader OUT=$(out)
