@@ -14,7 +14,7 @@ help:
 	@echo 'make selftests                 the tests, without running them'
 	@echo 'make bench-hooks                what a hooked call costs, in instructions'
 	@echo 'make doc                       man pages and documentation'
-	@echo 'make install [DESTDIR=DIR]     module for the running kernel, fabricctl, headers'
+	@echo 'make install [DESTDIR=DIR]     modules, fabricctl, headers, examples, man pages'
 	@echo 'make clean                     remove what was built'
 
 clean:
@@ -26,6 +26,8 @@ ifndef FX_INSIDE
 
 # One recipe, whatever the goals: the others wait for it and do nothing.
 wanted := $(filter $(goals),$(MAKECMDGOALS))
+installs := $(filter install,$(wanted))
+built := $(filter-out install,$(wanted)) $(if $(installs),kmod loader bpf doc)
 ifneq ($(wanted),)
 $(firstword $(wanted)): | $(filter clean,$(MAKECMDGOALS))
 ifneq ($(MODEL),)
@@ -40,8 +42,9 @@ endif
 	fi && { \
 		$(if $(filter check,$(wanted)),mkdir -p build/check && \
 		selftests/scripts/outside.sh >build/check/outside.ktap 9>&- || :;) \
-		scripts/devroot run $(MAKE) --no-print-directory FX_INSIDE=1 $(wanted) \
-			$(if $(MODEL),MODEL='$(CURDIR)/build/demo/user-config.json') 9>&-; \
+		scripts/devroot run $(MAKE) --no-print-directory FX_INSIDE=1 $(built) \
+			$(if $(MODEL),MODEL='$(CURDIR)/build/demo/user-config.json') 9>&- \
+		$(if $(installs),&& scripts/install '$(abspath $(DESTDIR))' 9>&-); \
 	}
 $(filter-out $(firstword $(wanted)),$(wanted)): $(firstword $(wanted)) ; @:
 endif
@@ -102,14 +105,6 @@ demo: kmod loader bpf
 
 doc:
 	+@$(MAKE) -s -C Documentation OUT=$(out) LINUX=$(FX_LINUX)
-
-install: kmod loader bpf
-	+@$(MAKE) -s -C loader OUT=$(out) DESTDIR=$(DESTDIR) install
-	+@$(MAKE) -s -C bpf OUT=$(out) DESTDIR=$(DESTDIR) install
-	@for v in $(kernels); do \
-		install -D -m 644 $(out)/kmod-$$v/fabric_ext.ko \
-			$(DESTDIR)/usr/lib/modules/$$v/updates/fabric_ext.ko; \
-	done
 
 FORCE:
 .PHONY: all FORCE
