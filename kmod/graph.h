@@ -82,6 +82,8 @@ struct fx_op_counts {
  * @image: name, digest, table sizes; never changes once published
  * @link: in the registry; under fx_graphs_lock, read under RCU
  * @serial: in the order of publishing; under fx_graphs_lock
+ * @by_exporter: a place matches dma-bufs by their exporter; never changes
+ *	once published
  * @dead: removed from the registry
  */
 struct fx_graph {
@@ -101,6 +103,7 @@ struct fx_graph {
 	struct kref ref;
 	struct rcu_head rcu;
 	u64 serial;
+	bool by_exporter;
 	bool dead;
 
 	/* of the policy that ended last; under @owner */

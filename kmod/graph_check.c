@@ -52,6 +52,8 @@ static int fx_check_place(struct fx_graph *g, u32 i, struct netlink_ext_ack *ext
 	    (kstrtoint(d->match, 10, &p->node_id) || p->node_id < 0 ||
 	     p->node_id >= MAX_NUMNODES))
 		return FX_BAD(extack, "place", i, "match: not a memory node");
+	if (d->match_kind == FX_MATCH_EXPORTER || d->match_kind == FX_MATCH_HEAP)
+		g->by_exporter = true;
 	return 0;
 }
 

@@ -15,22 +15,32 @@
 #include "tag.h"
 
 /*
- * Without a tag: every graph that governs dma-bufs, and every graph that has
- * a place where this exporter's buffers live. One refusal wins.
+ * Without a tag: the graphs that have a place where this exporter's buffers
+ * live, else every graph that governs dma-bufs. One refusal wins.
  */
 static __always_inline int fx_ask_governing(u32 op, struct fabric_ext_admit_args *args,
 					    const char *exporter)
 {
+	struct fx_policy *p;
 	struct fx_graph *g;
+	bool mine = false;
 	int rc = 0;
 
 	fx_for_each_graph_rcu(g) {
-		struct fx_policy *p = fx_policy_for(g, op);
-
-		if (!p)
+		if (!g->by_exporter || fx_place_of_exporter(g, exporter) == FX_PLACE_NONE)
 			continue;
-		if (!(g->image.governs & FX_GOVERNS_DMABUF) &&
-		    fx_place_of_exporter(g, exporter) == FX_PLACE_NONE)
+		mine = true;
+		p = fx_policy_for(g, op);
+		if (p)
+			rc = fx_ask_admit_rcu(p, args);
+		if (rc)
+			return rc;
+	}
+	if (mine)
+		return 0;
+	fx_for_each_graph_rcu(g) {
+		p = fx_policy_for(g, op);
+		if (!p || !(g->image.governs & FX_GOVERNS_DMABUF))
 			continue;
 		rc = fx_ask_admit_rcu(p, args);
 		if (rc)

@@ -39,7 +39,21 @@ static noinline notrace unsigned long fx_not_supported(void)
 	return PCI_P2PDMA_MAP_NOT_SUPPORTED;
 }
 
-/* A graph is asked when one of the two is its place, or when it governs P2P. */
+/* Whether a device is a place of any graph. Under rcu_read_lock(). */
+static bool notrace fx_is_place(const struct device *dev)
+{
+	struct fx_graph *g;
+
+	fx_for_each_graph_rcu(g)
+		if (fx_place_of_dev(g, dev) != FX_PLACE_NONE)
+			return true;
+	return false;
+}
+
+/*
+ * A graph is asked when one of the two is its place; one that governs P2P also
+ * when one of the two is no place of any graph.
+ */
 static void notrace fx_thunk_map_type(unsigned long ip, unsigned long parent_ip,
 				      struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
@@ -48,13 +62,14 @@ static void notrace fx_thunk_map_type(unsigned long ip, unsigned long parent_ip,
 		.call = { .edge = FX_EDGE_NONE },
 		.client = (void *)fx_arg1(fregs),
 	};
+	bool strangers, deny = false;
 	struct fx_graph *g;
-	bool deny = false;
 
 	if (!provider || !args.client)
 		return;
 	args.provider = provider->owner;
 	rcu_read_lock();
+	strangers = !fx_is_place(args.provider) || !fx_is_place(args.client);
 	fx_for_each_graph_rcu(g) {
 		int rc;
 
@@ -62,7 +77,7 @@ static void notrace fx_thunk_map_type(unsigned long ip, unsigned long parent_ip,
 			continue;
 		args.provider_place = fx_place_of_dev(g, args.provider);
 		args.client_place = fx_place_of_dev(g, args.client);
-		if (!(g->image.governs & FX_GOVERNS_P2P) &&
+		if (!(strangers && g->image.governs & FX_GOVERNS_P2P) &&
 		    args.provider_place == FX_PLACE_NONE &&
 		    args.client_place == FX_PLACE_NONE)
 			continue;
@@ -88,16 +103,19 @@ static void notrace fx_thunk_alloc_mmap(unsigned long ip, unsigned long parent_i
 		.dev = dev,
 	};
 	struct fx_graph *g;
+	bool stranger;
 	int rc = 0;
 
 	rcu_read_lock();
+	stranger = !fx_is_place(dev);
 	fx_for_each_graph_rcu(g) {
 		struct fx_policy *p = fx_policy_for(g, FX_OP_P2P_MMAP);
 
 		if (!p)
 			continue;
 		args.place = fx_place_of_dev(g, dev);
-		if (args.place == FX_PLACE_NONE && !(g->image.governs & FX_GOVERNS_P2P))
+		if (args.place == FX_PLACE_NONE &&
+		    !(stranger && g->image.governs & FX_GOVERNS_P2P))
 			continue;
 		rc = fx_ask_admit_rcu(p, &args);
 		if (rc)

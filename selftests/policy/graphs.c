@@ -12,7 +12,7 @@
 
 #define EDGES	4
 
-/* The graphs a and b: @a governs dma-bufs, @b according to the variant. */
+/* The graphs a and b, both asked about dma-bufs of fx_exerciser. */
 FIXTURE(graphs) {
 	struct fxt_policy a, b;
 	struct fxt_show show;
@@ -20,25 +20,25 @@ FIXTURE(graphs) {
 };
 
 FIXTURE_VARIANT(graphs) {
-	__u32 b_governs;
-	const char *b_exporter;
+	__u32 governs;
+	const char *exporter;
 };
 
 FIXTURE_VARIANT_ADD(graphs, both_govern) {
-	.b_governs = FX_GOVERNS_DMABUF,
-	.b_exporter = "nobody",
+	.governs = FX_GOVERNS_DMABUF,
+	.exporter = "nobody",
 };
 
-FIXTURE_VARIANT_ADD(graphs, one_has_the_exporter) {
-	.b_governs = 0,
-	.b_exporter = "fx_exerciser",
+FIXTURE_VARIANT_ADD(graphs, both_have_the_exporter) {
+	.governs = 0,
+	.exporter = "fx_exerciser",
 };
 
 FIXTURE_SETUP(graphs)
 {
 	ASSERT_EQ(0, fxt_modules());
-	ASSERT_EQ(0, fxt_graph("a", FX_GOVERNS_DMABUF, "nobody", EDGES));
-	ASSERT_EQ(0, fxt_graph("b", variant->b_governs, variant->b_exporter, EDGES));
+	ASSERT_EQ(0, fxt_graph("a", variant->governs, variant->exporter, EDGES));
+	ASSERT_EQ(0, fxt_graph("b", variant->governs, variant->exporter, EDGES));
 	self->fd = fxt_export_plain();
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(0, fxt_policy_start(&self->a, "answer", "a"));
@@ -118,6 +118,39 @@ TEST_F(graphs, each_counts_for_itself)
 	EXPECT_EQ(2, b.op[FX_OP_DMABUF_ATTACH].asked);
 	EXPECT_EQ(2, b.op[FX_OP_DMABUF_ATTACH].refused);
 	EXPECT_EQ(self->show.emitted + 2, b.emitted);
+}
+
+/*
+ * Who governs is asked about what is nobody's: not while a loaded graph has a
+ * place for it, whether that one has a policy or not.
+ */
+TEST(governing_is_for_strangers)
+{
+	struct fxt_policy a, b;
+	int fd;
+
+	ASSERT_EQ(0, fxt_modules());
+	ASSERT_EQ(0, fxt_graph("a", FX_GOVERNS_DMABUF, "nobody", EDGES));
+	ASSERT_EQ(0, fxt_policy_start(&a, "answer", "a"));
+	fd = fxt_export_plain();
+	ASSERT_LE(0, fd);
+	ANSWER(a) = -EACCES;
+	EXPECT_EQ(-EACCES, fxt_attach(fd, 0, true));
+
+	ASSERT_EQ(0, fxt_graph("b", 0, "fx_exerciser", EDGES));
+	EXPECT_EQ(0, fxt_attach(fd, 0, true));
+	ASSERT_EQ(0, fxt_policy_start(&b, "answer", "b"));
+	EXPECT_EQ(0, fxt_attach(fd, 0, true));
+	EXPECT_EQ(1, ATTACHES(a));
+	EXPECT_EQ(1, ATTACHES(b));
+
+	fxt_policy_close(&b);
+	EXPECT_EQ(0, fxgraph_unload("b"));
+	EXPECT_EQ(-EACCES, fxt_attach(fd, 0, true));
+	EXPECT_EQ(2, ATTACHES(a));
+	close(fd);
+	fxt_policy_close(&a);
+	EXPECT_EQ(0, fxgraph_unload("a"));
 }
 
 static int bind_to(const char *graph)
