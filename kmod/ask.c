@@ -207,6 +207,8 @@ int fx_ask_tier(struct fx_graph *g, struct fabric_ext_tier_args *args)
 	}
 	ev.arg0 = adist;
 	ev.arg1 = args->node;
+	if (p->audit)
+		ev.reason = FX_AUDIT_APPLIED;
 	fx_emit(g, &ev);
 	if (p->audit)
 		adist = 0;

@@ -80,7 +80,8 @@ FX_NAMES(fx_reasons, "reason",
 	 [FX_FAILED_CHECKSUM] = "failed_checksum",
 	 [FX_BYPASS_NO_POLICY] = "bypass_no_policy",
 	 [FX_BYPASS_EJECTED] = "bypass_ejected",
-	 [FX_AUDIT_REFUSED] = "audit_refused");
+	 [FX_AUDIT_REFUSED] = "audit_refused",
+	 [FX_AUDIT_APPLIED] = "audit_applied");
 
 FX_NAMES(fx_exits, "exit kind",
 	 [FX_EXIT_NONE] = "none", [FX_EXIT_UNREG] = "unreg",

@@ -184,7 +184,8 @@ enum fx_reason {
 	FX_BYPASS_NO_POLICY	= 16,
 	FX_BYPASS_EJECTED	= 17,
 	FX_AUDIT_REFUSED	= 18,	/* audit: would have been refused */
-	FX_REASONS		= 19,
+	FX_AUDIT_APPLIED	= 19,	/* audit: would have been applied */
+	FX_REASONS		= 20,
 };
 
 /* Why a policy ended. Set once, by whoever is first. */
