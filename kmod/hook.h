@@ -13,7 +13,7 @@
 
 /**
  * struct fx_hook - one hooked function
- * @symbol: its name; unique, and built into the kernel on all that we support
+ * @symbol: its name; unique, which selftests/policy looks at
  * @ops: FX_OP_BIT() of the operations that it serves
  * @fops: func is the thunk
  * @addr: where it was found; 0: not there (yet)

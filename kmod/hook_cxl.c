@@ -87,10 +87,19 @@ static void notrace fx_thunk_commit(unsigned long ip, unsigned long parent_ip,
 		fx_refuse(fregs, rc);
 }
 
+/* A static function of this name elsewhere in the kernel must not be meant. */
+#if IS_MODULE(CONFIG_CXL_BUS)
+#define FX_CXL(symbol) "cxl_core:" symbol
+#else
+#define FX_CXL(symbol) symbol
+#endif
+
 struct fx_hook fx_hooks_cxl[] = {
-	{ "create_ram_region_store", FX_OP_BIT(FX_OP_CXL_CREATE), { .func = fx_thunk_create } },
-	{ "create_pmem_region_store", FX_OP_BIT(FX_OP_CXL_CREATE), { .func = fx_thunk_create } },
-	{ "commit_store", FX_OP_BIT(FX_OP_CXL_COMMIT), { .func = fx_thunk_commit } },
+	{ FX_CXL("create_ram_region_store"), FX_OP_BIT(FX_OP_CXL_CREATE),
+	  { .func = fx_thunk_create } },
+	{ FX_CXL("create_pmem_region_store"), FX_OP_BIT(FX_OP_CXL_CREATE),
+	  { .func = fx_thunk_create } },
+	{ FX_CXL("commit_store"), FX_OP_BIT(FX_OP_CXL_COMMIT), { .func = fx_thunk_commit } },
 	{}
 };
 

@@ -250,6 +250,25 @@ host_bridge_only_denies_a_shorter_way()
 	[[ $(p2p_refusals) -gt 0 ]]
 }
 
+# A function is found by its name: another one of that name could be meant.
+hooked_names_are_unique()
+{
+	local name times n=0
+
+	fresh && fabricctl attach --pin bundles/everywhere >/dev/null || return 1
+	for name in $(sed -n '/\[fabric_ext\]/s/ .*//p' \
+			/sys/kernel/tracing/enabled_functions); do
+		n=$((n + 1))
+		times=$(grep -c "^[0-9a-f]* [tTwW] $name\>" /proc/kallsyms)
+		want "functions named $name" 1 "$times" || return 1
+	done
+	want "operations without a hook" null "$(shown '.missing[0]')" ||
+		[[ $FX_KERNEL == stable ]] || return 1
+	# seven of dma-buf, three of CXL, and two of P2P where the kernel has it
+	[[ $FX_KERNEL == stable ]] || want "hooked functions" 12 $n &&
+	[[ $n -ge 10 ]]
+}
+
 rmmod_is_refused_while_pinned()
 {
 	local said
@@ -277,4 +296,5 @@ run_tests verifier_refuses_a_write_to_an_argument verifier_refuses_a_missing_nul
 	second_attach_is_refused unprivileged_is_refused sigkill_ends_the_policy \
 	replace_under_load audit_is_not_enforced \
 	events_received_and_lost_are_those_emitted pin_outlives_the_command \
-	host_bridge_only_denies_a_shorter_way rmmod_is_refused_while_pinned leaves_nothing_and_unloads
+	host_bridge_only_denies_a_shorter_way hooked_names_are_unique \
+	rmmod_is_refused_while_pinned leaves_nothing_and_unloads
