@@ -80,8 +80,10 @@ static void fx_dmabuf_unmap(struct dma_buf_attachment *attach,
 	kfree(m);
 }
 
-static int fx_dmabuf_begin_cpu(struct dma_buf *dmabuf,
-			       enum dma_data_direction dir)
+/* The CPU begins or ends an access: what each device has mapped follows. */
+static int fx_sync_devices(struct dma_buf *dmabuf, enum dma_data_direction dir,
+			   void (*sync)(struct device *dev, struct sg_table *sgt,
+					enum dma_data_direction dir))
 {
 	struct fx_mem *mem = dmabuf->priv;
 	struct fx_device_map *m;
@@ -91,25 +93,19 @@ static int fx_dmabuf_begin_cpu(struct dma_buf *dmabuf,
 	if (err)
 		return err;
 	list_for_each_entry(m, &mem->devices, link)
-		dma_sync_sgtable_for_cpu(m->dev, &m->sgt, dir);
+		sync(m->dev, &m->sgt, dir);
 	dma_resv_unlock(dmabuf->resv);
 	return 0;
 }
 
-static int fx_dmabuf_end_cpu(struct dma_buf *dmabuf,
-			     enum dma_data_direction dir)
+static int fx_dmabuf_begin_cpu(struct dma_buf *dmabuf, enum dma_data_direction dir)
 {
-	struct fx_mem *mem = dmabuf->priv;
-	struct fx_device_map *m;
-	int err;
+	return fx_sync_devices(dmabuf, dir, dma_sync_sgtable_for_cpu);
+}
 
-	err = dma_resv_lock_interruptible(dmabuf->resv, NULL);
-	if (err)
-		return err;
-	list_for_each_entry(m, &mem->devices, link)
-		dma_sync_sgtable_for_device(m->dev, &m->sgt, dir);
-	dma_resv_unlock(dmabuf->resv);
-	return 0;
+static int fx_dmabuf_end_cpu(struct dma_buf *dmabuf, enum dma_data_direction dir)
+{
+	return fx_sync_devices(dmabuf, dir, dma_sync_sgtable_for_device);
 }
 
 static vm_fault_t fx_vma_fault(struct vm_fault *vmf)
