@@ -8,9 +8,13 @@
 #include <linux/atomic.h>
 #include <linux/delay.h>
 #include <linux/dma-buf.h>
+#include <linux/dma-fence.h>
 #include <linux/dma-mapping.h>
+#include <linux/dma-resv.h>
 #include <linux/fcntl.h>
+#include <linux/iosys-map.h>
 #include <linux/miscdevice.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
 #include <linux/scatterlist.h>
@@ -33,7 +37,48 @@ struct fx_ex_buf {
 	struct fx_ex_export how;
 	struct page *pages;
 	unsigned int order;
+	struct fx_ex_fence *fence;
 };
+
+/* It outlives its dma-buf with whoever waits for it. */
+struct fx_ex_fence {
+	struct dma_fence base;	/* first: freed as this */
+	spinlock_t lock;	/* for base */
+};
+
+static const char *fx_ex_fence_name(struct dma_fence *fence)
+{
+	return KBUILD_MODNAME;
+}
+
+static const struct dma_fence_ops fx_ex_fence_ops = {
+	.get_driver_name = fx_ex_fence_name,
+	.get_timeline_name = fx_ex_fence_name,
+};
+
+/* As if a device had begun to write to the dma-buf. */
+static int fx_ex_fence_add(struct dma_buf *dmabuf)
+{
+	struct fx_ex_buf *b = dmabuf->priv;
+	struct fx_ex_fence *f;
+	int err;
+
+	f = kzalloc(sizeof(*f), GFP_KERNEL);
+	if (!f)
+		return -ENOMEM;
+	spin_lock_init(&f->lock);
+	dma_fence_init(&f->base, &fx_ex_fence_ops, &f->lock, dma_fence_context_alloc(1), 1);
+	dma_resv_lock(dmabuf->resv, NULL);
+	err = dma_resv_reserve_fences(dmabuf->resv, 1);
+	if (!err)
+		dma_resv_add_fence(dmabuf->resv, &f->base, DMA_RESV_USAGE_WRITE);
+	dma_resv_unlock(dmabuf->resv);
+	if (err)
+		dma_fence_put(&f->base);
+	else
+		b->fence = f;
+	return err;
+}
 
 static int fx_ex_attach_op(struct dma_buf *dmabuf, struct dma_buf_attachment *attach)
 {
@@ -98,8 +143,36 @@ static void fx_ex_release_op(struct dma_buf *dmabuf)
 	struct fx_ex_buf *b = dmabuf->priv;
 
 	atomic64_inc(&fx_ex_calls.release);
+	if (b->fence) {
+		dma_fence_signal(&b->fence->base);
+		dma_fence_put(&b->fence->base);
+	}
 	__free_pages(b->pages, b->order);
 	kfree(b);
+}
+
+static int fx_ex_vmap_op(struct dma_buf *dmabuf, struct iosys_map *map)
+{
+	struct fx_ex_buf *b = dmabuf->priv;
+	void *at = page_address(b->pages);
+
+	if (b->how.flags & FX_EX_F_IOMEM)
+		iosys_map_set_vaddr_iomem(map, (void __iomem __force *)at);
+	else if (b->how.flags & FX_EX_F_VMAP)
+		iosys_map_set_vaddr(map, at);
+	else
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+static int fx_ex_mmap_op(struct dma_buf *dmabuf, struct vm_area_struct *vma)
+{
+	struct fx_ex_buf *b = dmabuf->priv;
+
+	/* dma_buf_mmap() has compared the range with the size */
+	return remap_pfn_range(vma, vma->vm_start,
+			       page_to_pfn(b->pages) + vma->vm_pgoff,
+			       vma->vm_end - vma->vm_start, vma->vm_page_prot);
 }
 
 static const struct dma_buf_ops fx_ex_ops = {
@@ -108,6 +181,8 @@ static const struct dma_buf_ops fx_ex_ops = {
 	.begin_cpu_access = fx_ex_cpu_op,
 	.map_dma_buf = fx_ex_map_op,
 	.unmap_dma_buf = fx_ex_unmap_op,
+	.vmap = fx_ex_vmap_op,
+	.mmap = fx_ex_mmap_op,
 	.release = fx_ex_release_op,
 };
 
@@ -132,7 +207,7 @@ static long fx_ex_export(struct fx_ex_export __user *arg)
 	}
 	if (!b->how.bytes || b->how.bytes > FX_EX_BYTES_MAX || b->how.attach_ms > 10000 ||
 	    !fx_ex_err_ok(b->how.attach_err) || !fx_ex_err_ok(b->how.map_err) ||
-	    !fx_ex_err_ok(b->how.cpu_err)) {
+	    !fx_ex_err_ok(b->how.cpu_err) || b->how.flags & ~FX_EX_F_ALL) {
 		err = -EINVAL;
 		goto free;
 	}
@@ -149,6 +224,13 @@ static long fx_ex_export(struct fx_ex_export __user *arg)
 		__free_pages(b->pages, b->order);
 		err = PTR_ERR(dmabuf);
 		goto free;
+	}
+	if (b->how.flags & FX_EX_F_FENCE) {
+		err = fx_ex_fence_add(dmabuf);
+		if (err) {
+			dma_buf_put(dmabuf);
+			return err;
+		}
 	}
 	fd = dma_buf_fd(dmabuf, O_CLOEXEC);
 	if (fd < 0) {
@@ -221,6 +303,27 @@ static long fx_ex_counts(struct fx_ex_counts __user *arg)
 	return copy_to_user(arg, &c, sizeof(c)) ? -EFAULT : 0;
 }
 
+static long fx_ex_signal(const __s32 __user *arg)
+{
+	struct dma_buf *dmabuf;
+	struct fx_ex_buf *b;
+	int err = -EINVAL;
+	__s32 fd;
+
+	if (get_user(fd, arg))
+		return -EFAULT;
+	dmabuf = dma_buf_get(fd);
+	if (IS_ERR(dmabuf))
+		return PTR_ERR(dmabuf);
+	b = dmabuf->ops == &fx_ex_ops ? dmabuf->priv : NULL;
+	if (b && b->fence) {
+		dma_fence_signal(&b->fence->base);
+		err = 0;
+	}
+	dma_buf_put(dmabuf);
+	return err;
+}
+
 static long fx_ex_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	switch (cmd) {
@@ -230,6 +333,8 @@ static long fx_ex_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return fx_ex_attach((void __user *)arg);
 	case FX_EX_COUNTS:
 		return fx_ex_counts((void __user *)arg);
+	case FX_EX_SIGNAL:
+		return fx_ex_signal((void __user *)arg);
 	}
 	return -ENOTTY;
 }

@@ -19,7 +19,13 @@ struct fx_ex_export {
 	__s32 attach_err;	/* and returns this: 0 or -errno */
 	__s32 map_err;		/* what its map returns */
 	__s32 cpu_err;		/* what its begin_cpu_access returns */
+	__u32 flags;		/* FX_EX_F_* */
 };
+
+#define FX_EX_F_VMAP	(1u << 0)	/* the kernel may map it */
+#define FX_EX_F_IOMEM	(1u << 1)	/* and is told that it is I/O memory */
+#define FX_EX_F_FENCE	(1u << 2)	/* a device writes, until FX_EX_SIGNAL */
+#define FX_EX_F_ALL	((1u << 3) - 1)
 
 struct fx_ex_attach {
 	__s32 fd;
@@ -44,5 +50,6 @@ struct fx_ex_counts {
 #define FX_EX_EXPORT	_IOWR(0xFC, 0, struct fx_ex_export)
 #define FX_EX_ATTACH	_IOWR(0xFC, 1, struct fx_ex_attach)
 #define FX_EX_COUNTS	_IOR(0xFC, 2, struct fx_ex_counts)
+#define FX_EX_SIGNAL	_IOW(0xFC, 3, __s32)	/* a dma-buf with FX_EX_F_FENCE */
 
 #endif
