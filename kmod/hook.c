@@ -28,6 +28,7 @@
 #include "hook.h"
 
 #define FX_HOOK_IDLE_MS	1000
+#define FX_HOOK_TRIES	100
 
 /* What is asked from notifiers and the engine needs no hook. */
 #define FX_OPS_UNHOOKED							\
@@ -70,6 +71,20 @@ static unsigned long fx_hook_resolve(const char *symbol)
 	return addr;
 }
 
+/*
+ * -EAGAIN: a BPF trampoline on the same function was just being changed; ftrace
+ * has slept a millisecond before it said so.
+ */
+static int fx_hook_register(struct fx_hook *h)
+{
+	int err, tries = 0;
+
+	do {
+		err = register_ftrace_function(&h->fops);
+	} while (err == -EAGAIN && ++tries < FX_HOOK_TRIES);
+	return err;
+}
+
 static void fx_hook_in(struct fx_hook *h)
 {
 	int err;
@@ -86,7 +101,7 @@ static void fx_hook_in(struct fx_hook *h)
 	h->fops.flags = FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT;
 	err = ftrace_set_filter_ip(&h->fops, h->addr, 0, 0);
 	if (!err) {
-		err = register_ftrace_function(&h->fops);
+		err = fx_hook_register(h);
 		if (err)
 			ftrace_set_filter_ip(&h->fops, h->addr, 1, 0);
 	}
@@ -212,16 +227,24 @@ u64 fx_hooks_missing(u64 ops)
 	return ops & (absent | ~there);
 }
 
+static void fx_hook_drop(struct fx_hook *h, u64 *ops)
+{
+	fx_hook_out(h);
+}
+
 /**
  * fx_hooks_exit() - take all hooks out
  *
- * Context: module exit; nothing holds an operation any more. When it returns,
- * no task runs code of this module because of a hook.
+ * Also those that are held: a tag may be there yet, and a policy be ending.
+ *
+ * Context: module exit; nobody asks for a hook any more. When it returns, no
+ * task runs code of this module because of a hook.
  */
 void fx_hooks_exit(void)
 {
-	cancel_delayed_work_sync(&fx_hooks_idle_work);
-	fx_each_hook(fx_hook_drop_idle, NULL);
+	fx_each_hook(fx_hook_drop, NULL);
+	/* a callback may have let go of one; who lets go later does it in vain */
+	disable_delayed_work_sync(&fx_hooks_idle_work);
 	/* a task may have been preempted in a stub */
 	synchronize_rcu_tasks();
 }

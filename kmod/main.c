@@ -20,7 +20,7 @@
 /*
  * Each part is undone in reverse; a part without @exit leaves with the module.
  * The registrations with BPF come before the control plane: a policy needs a
- * graph, and graphs come through it.
+ * graph, and graphs come through it. Hooks leave before what they look at.
  */
 static const struct {
 	const char *name;
@@ -31,8 +31,8 @@ static const struct {
 	{ "events", fx_observe_init, fx_observe_exit },
 	{ "policies", fx_policy_init, fx_policy_exit },
 	{ "graphs", NULL, fx_graph_exit },
-	{ "hooks", NULL, fx_hooks_exit },
 	{ "tags", fx_tag_init, fx_tag_exit },
+	{ "hooks", NULL, fx_hooks_exit },
 	{ "memory notifiers", fx_memory_init, fx_memory_exit },
 	{ "held memory", fx_node_init, fx_node_exit },
 	{ "engine", fx_engine_init, fx_engine_exit },

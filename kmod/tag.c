@@ -22,7 +22,7 @@
 #define FX_TAG_HOOK	FX_OP_BIT(FX_OP_DMABUF_RELEASE)
 
 static DEFINE_HASHTABLE(fx_tags, FX_TAG_BITS);
-/* Taken in a hook, thus with preemption disabled: never sleep under it. */
+/* Taken in a hook, where preemption may be disabled: never sleep under it. */
 static DEFINE_SPINLOCK(fx_tag_lock);
 static struct workqueue_struct *fx_tag_wq;
 
@@ -146,9 +146,13 @@ int fx_tag_set(struct dma_buf *dmabuf, struct fx_graph *g, u32 edge, u16 place)
 	else if (old && old->graph != g)
 		err = -EBUSY;
 	if (!err) {
-		if (old)
-			fx_tag_unlink(old);
-		hash_add_rcu(fx_tags, &tag->link, (unsigned long)dmabuf);
+		/* who looks meanwhile finds the one or the other */
+		if (old) {
+			hlist_replace_rcu(&old->link, &tag->link);
+			queue_rcu_work(fx_tag_wq, &old->free);
+		} else {
+			hash_add_rcu(fx_tags, &tag->link, (unsigned long)dmabuf);
+		}
 	}
 	spin_unlock(&fx_tag_lock);
 
@@ -221,8 +225,6 @@ void fx_tag_drop_graph(struct fx_graph *g)
 	struct fx_tag *tag;
 	int bucket;
 
-	if (!fx_tags_any())
-		return;
 	spin_lock(&fx_tag_lock);
 	hash_for_each_safe(fx_tags, bucket, next, tag, link) {
 		if (tag->graph != g)
@@ -255,7 +257,9 @@ int fx_tag_init(void)
 /**
  * fx_tag_exit() - drop what is left and wait until it is freed
  *
- * Context: module exit, once no hook is in and no file is open; may sleep.
+ * A dma-buf of others may outlive the module; its tag does not.
+ *
+ * Context: module exit, after fx_hooks_exit() and with no file open; may sleep.
  */
 void fx_tag_exit(void)
 {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Policies and the module come and go while others work. */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <bpf/bpf.h>
@@ -235,6 +237,28 @@ TEST_F_TIMEOUT(lifetime, rmmod_right_after_detach_under_load, 60)
 	EXPECT_EQ(true, fxt_load_progress(load, 10));
 	fxt_load_stop(load);
 	EXPECT_EQ(0, fxt_load_other(load));
+}
+
+/*
+ * A tag of a dma-buf that outlives the module: its hook, which is in for the
+ * tag's sake, leaves with the module and not after it.
+ */
+TEST_F(lifetime, rmmod_with_a_tag)
+{
+	struct fx_ioc_graph bind = { .size = sizeof(bind), .name = GRAPH };
+	struct fx_ioc_tag tag = { .size = sizeof(tag), .fd = self->fd };
+	int dev = open("/dev/fabric_ext", O_RDWR | O_CLOEXEC);
+
+	ASSERT_LE(0, dev);
+	ASSERT_EQ(0, ioctl(dev, FX_IOC_GRAPH, &bind));
+	ASSERT_EQ(0, ioctl(dev, FX_IOC_TAG, &tag));
+	close(dev);
+	EXPECT_EQ(1, fxt_hooked());
+	ASSERT_EQ(0, fxt_rmmod_within("fabric_ext", 5000));
+	EXPECT_EQ(0, fxt_hooked());
+	close(self->fd);
+	self->fd = fxt_export_plain();
+	EXPECT_EQ(0, fxt_attach(self->fd, 0, true));
 }
 
 struct sleeper {
