@@ -123,6 +123,9 @@ static int fx_check_class(struct fx_graph *g, u32 i, u32 *next,
 		return FX_BAD(extack, "class", i, "chunk or stride");
 	if (!d->chunk && (d->stride || d->to_stride))
 		return FX_BAD(extack, "class", i, "stride without chunk");
+	/* to_stride counts what transforms leave of a chunk: a movement's to check */
+	if (d->stride && d->stride < d->chunk)
+		return FX_BAD(extack, "class", i, "stride: pieces overlap");
 
 	/* the classes' instances follow one another and leave none over */
 	if (d->first != *next || !d->count || d->count > n[FX_SECT_EDGE] - *next)

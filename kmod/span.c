@@ -15,7 +15,8 @@
  * @stride: from piece to piece; 0: @piece, nothing between
  * @end: out: offset of the first byte after the last
  *
- * Return: false where @end does not fit in 64 bits.
+ * Return: false where @end does not fit in 64 bits, or pieces overlap: then
+ * the last one need not be the one that ends last.
  */
 bool fx_span_set(struct fx_span *span, u64 off, u64 bytes, u64 piece,
 		 u64 stride, u64 *end)
@@ -33,6 +34,8 @@ bool fx_span_set(struct fx_span *span, u64 off, u64 bytes, u64 piece,
 
 	/* the last piece may be a shorter one */
 	full = div64_u64(bytes - 1, piece);
+	if (full && stride < piece)
+		return false;
 	return !check_mul_overflow(full, stride, &at) &&
 	       !check_add_overflow(at, off, &at) &&
 	       !check_add_overflow(at, bytes - full * piece, end);

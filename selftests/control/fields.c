@@ -514,6 +514,27 @@ TEST_F(fields, each_field_of_each_record)
 	EXPECT_EQ(0, nl_name(&self->nl, FX_CMD_GRAPH_DEL, NAME));
 }
 
+/* Of pieces that overlap the last is not the one that ends last. */
+TEST_F(fields, pieces_do_not_overlap)
+{
+	struct fx_class_desc *c;
+	size_t size;
+
+	c = (void *)graph_record(&self->g, FX_SECT_CLASS, 0, &size);
+	ASSERT_EQ(0, nl_begin(&self->nl, &self->g));
+	ASSERT_EQ(0, nl_sections(&self->nl, &self->g));
+	c->chunk = EDGE_BYTES / 2;
+	for (c->stride = 1; c->stride < c->chunk; c->stride = 2 * c->stride + 1) {
+		ASSERT_EQ(0, nl_chunk(&self->nl, FX_SECT_CLASS, 0, (char *)c, size));
+		EXPECT_EQ(-EINVAL, nl_bare(&self->nl, FX_CMD_GRAPH_COMMIT));
+		EXPECT_NE(NULL, strstr(self->nl.msg, "class 0: stride"));
+	}
+	c->stride = c->chunk;
+	ASSERT_EQ(0, nl_chunk(&self->nl, FX_SECT_CLASS, 0, (char *)c, size));
+	EXPECT_EQ(0, nl_bare(&self->nl, FX_CMD_GRAPH_COMMIT));
+	EXPECT_EQ(0, nl_name(&self->nl, FX_CMD_GRAPH_DEL, NAME));
+}
+
 /* Strings that fill their array have no end. */
 TEST_F(fields, strings_have_an_end)
 {
