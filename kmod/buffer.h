@@ -74,6 +74,8 @@ struct fx_buf {
 
 /* The longest wait for the fences of a dma-buf, of others by its nature. */
 #define FX_FENCE_WAIT_MS	10000
+/* and how often meanwhile it is looked whether who wants it is still there */
+#define FX_FENCE_LOOK_MS	100
 
 struct fx_mem *fx_mem_alloc(struct fx_graph *g, u16 place, u64 bytes, bool zero,
 			    u32 *reason);

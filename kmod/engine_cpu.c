@@ -147,25 +147,56 @@ static int fx_run_verify(struct fx_run *run)
 	return crc == job->done.csum ? 0 : -EILSEQ;
 }
 
-/* CPU access to a dma-buf that may have fences; the wait for them is bounded. */
-static int fx_access_begin(struct dma_buf *dmabuf, enum dma_data_direction dir)
+/* Wait for the fences of a dma-buf until @end, or until the queue closes. */
+static int fx_fences_wait(const struct fx_run *run, struct dma_buf *dmabuf,
+			  bool write, unsigned long end)
 {
-	bool write = dir != DMA_FROM_DEVICE;
+	enum dma_resv_usage usage = dma_resv_usage_rw(write);
 	long left;
 
-	if (!dmabuf)
-		return 0;
-	left = dma_resv_wait_timeout(dmabuf->resv, dma_resv_usage_rw(write),
-				     true, msecs_to_jiffies(FX_FENCE_WAIT_MS));
-	if (left <= 0)
-		return left ?: -ETIMEDOUT;
-	return dma_buf_begin_cpu_access(dmabuf, dir);
+	for (;;) {
+		left = dma_resv_wait_timeout(dmabuf->resv, usage, true,
+					     msecs_to_jiffies(FX_FENCE_LOOK_MS));
+		if (left)
+			return left < 0 ? left : 0;
+		if (READ_ONCE(*run->cancel))
+			return -ECANCELED;
+		if (time_after_eq(jiffies, end))
+			return -ETIMEDOUT;
+	}
 }
 
 static void fx_access_end(struct dma_buf *dmabuf, enum dma_data_direction dir)
 {
 	if (dmabuf)
 		dma_buf_end_cpu_access(dmabuf, dir);
+}
+
+/*
+ * CPU access to a dma-buf that may have fences. dma_buf_begin_cpu_access() is
+ * the exporter's op and then a wait for them without an end; here it has one.
+ * The op may wait for fences in its own way: those that are there already are
+ * waited for before it.
+ */
+static int fx_access_begin(const struct fx_run *run, struct dma_buf *dmabuf,
+			   enum dma_data_direction dir)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(FX_FENCE_WAIT_MS);
+	bool write = dir != DMA_FROM_DEVICE;
+	int err;
+
+	if (!dmabuf)
+		return 0;
+	err = fx_fences_wait(run, dmabuf, write, end);
+	if (err || !dmabuf->ops->begin_cpu_access)
+		return err;
+	err = dmabuf->ops->begin_cpu_access(dmabuf, dir);
+	if (err)
+		return err;
+	err = fx_fences_wait(run, dmabuf, write, end);
+	if (err)
+		fx_access_end(dmabuf, dir);
+	return err;
 }
 
 /* With both buffers mapped and open to the CPU. */
@@ -259,10 +290,10 @@ int fx_cpu_run(struct fx_job *job, struct fx_pass *pass, const bool *cancel,
 		*reason = FX_REFUSED_TRANSFORM;
 		return -EINVAL;
 	}
-	err = fx_access_begin(from, DMA_FROM_DEVICE);
+	err = fx_access_begin(&run, from, DMA_FROM_DEVICE);
 	if (err)
 		goto out;
-	err = fx_access_begin(into, DMA_BIDIRECTIONAL);
+	err = fx_access_begin(&run, into, DMA_BIDIRECTIONAL);
 	if (err)
 		goto out_from;
 	err = fx_buf_map(job->src) ?: fx_buf_map(job->dst) ?:

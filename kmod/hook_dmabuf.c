@@ -79,9 +79,6 @@ static __always_inline int fx_ask_dmabuf(u32 op, struct dma_buf *dmabuf,
 	return rc;
 }
 
-/* What the module does itself was decided by route. */
-#define fx_from_us(parent_ip)	within_module(parent_ip, THIS_MODULE)
-
 static void notrace fx_thunk_export(unsigned long ip, unsigned long parent_ip,
 				    struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
@@ -92,7 +89,8 @@ static void notrace fx_thunk_export(unsigned long ip, unsigned long parent_ip,
 	};
 	int rc;
 
-	if (!info || fx_from_us(parent_ip))
+	/* what the module exports was decided by route */
+	if (!info || within_module(parent_ip, THIS_MODULE))
 		return;
 	args.bytes = info->size;
 	rcu_read_lock();
@@ -136,7 +134,7 @@ static void notrace fx_thunk_cpu(unsigned long ip, unsigned long parent_ip,
 	struct dma_buf *dmabuf = (void *)fx_arg0(fregs);
 	int rc;
 
-	if (unlikely(!dmabuf) || fx_from_us(parent_ip))
+	if (unlikely(!dmabuf))
 		return;
 	rc = fx_ask_dmabuf(FX_OP_DMABUF_CPU, dmabuf, NULL, fx_arg1(fregs));
 	if (unlikely(rc))

@@ -194,4 +194,32 @@ TEST_F_TIMEOUT(foreign, a_device_that_never_ends, 60)
 	EXPECT_EQ(crc32c(self->in, BYTES), c.csum);
 }
 
+/* Nor by who has gone: the dma-buf is let go of long before that time. */
+TEST_F(foreign, closing_ends_the_wait)
+{
+	struct fx_ex_counts before, after;
+	struct fx_desc d;
+	__u32 accepted;
+	int i;
+
+	ASSERT_EQ(0, set_up(self, FX_EX_F_VMAP | FX_EX_F_FENCE));
+	d = desc_of(EDGE(C_MOVE), self->src, BYTES);
+	ASSERT_EQ(0, fx_submit(self->dev, &d, 1, &accepted));
+	ASSERT_EQ(1, accepted);
+	ASSERT_EQ(0, ioctl(self->exerciser, FX_EX_COUNTS, &before));
+	munmap(self->in, BYTES);
+	self->in = NULL;
+	close(self->dmabuf);
+	self->dmabuf = -1;
+	close(self->dev);
+	self->dev = -1;
+	for (i = 0; i < 100; i++) {
+		ASSERT_EQ(0, ioctl(self->exerciser, FX_EX_COUNTS, &after));
+		if (after.release != before.release)
+			break;
+		usleep(50000);
+	}
+	EXPECT_EQ(before.release + 1, after.release);
+}
+
 TEST_HARNESS_MAIN
