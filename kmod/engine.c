@@ -18,6 +18,7 @@
 #include "inject.h"
 #include "observe.h"
 #include "ops.h"
+#include "tag.h"
 
 static struct workqueue_struct *fx_wq;
 
@@ -324,6 +325,24 @@ void fx_job_start(struct fx_queue *q, struct fx_job *job)
 
 /* ---- worker ----------------------------------------------------------- */
 
+/* The destination was written: it serves this edge now, its dma-buf too. */
+static void fx_job_mark(struct fx_queue *q, const struct fx_job *job)
+{
+	struct fx_buf *dst = job->dst;
+	u32 edge = job->desc.edge;
+	int err = 0;
+
+	mutex_lock(&dst->lock);
+	if (dst->dmabuf && dst->mem->edge != edge)
+		err = fx_tag_set(dst->dmabuf, q->graph, edge, dst->place);
+	WRITE_ONCE(dst->mem->edge, edge);
+	mutex_unlock(&dst->lock);
+	/* -EBUSY: somebody tagged it for another graph, and that stands */
+	if (err && err != -EBUSY && err != -ENODEV)
+		pr_notice_ratelimited("tag: a dma-buf keeps that of the edge before edge %u: %pe\n",
+				      edge, ERR_PTR(err));
+}
+
 static void fx_job_run(struct fx_queue *q, struct fx_job *job)
 {
 	u32 reason = job->done.reason;
@@ -335,10 +354,10 @@ static void fx_job_run(struct fx_queue *q, struct fx_job *job)
 	} else {
 		err = fx_cpu_run(job, &q->pass, &q->closing, &reason);
 	}
-	if (!err) {
+	if (!err)
 		WRITE_ONCE(job->dst->mem->element, job->done.element);
-		WRITE_ONCE(job->dst->mem->edge, job->desc.edge);
-	}
+	if (!err || reason == FX_FAILED_CHECKSUM)
+		fx_job_mark(q, job);
 	fx_job_end(q, job, err, reason, true);
 }
 

@@ -35,7 +35,14 @@ FX_COMPLETE(args)
 	control.bytes_out += args->bytes_out;
 }
 
-FX_POLICY(engine_route, .route = (void *)fx_route,
+FX_ADMIT(args)
+{
+	control.cpu_edge = args->call.edge;
+	return 0;
+}
+
+FX_POLICY(engine_route, .route = (void *)fx_route, .admit = (void *)fx_admit,
+	  .hooks = FX_OP_BIT(FX_OP_DMABUF_CPU),
 	  .complete = (void *)fx_complete, .invalid_budget = 100,
 	  .graph = ROUTE_GRAPH);
 

@@ -7,6 +7,8 @@
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/ioctl.h>
+#include <linux/dma-buf.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
@@ -118,6 +120,39 @@ TEST_F(route, place)
 			     desc_of(EDGE(C_EITHER), self->src, BYTES), &c));
 	EXPECT_EQ(-ENOSPC, c.error);
 	EXPECT_EQ(FX_REFUSED_CAPACITY, c.reason);
+}
+
+/* The edge that a policy is told of the CPU's access to a dma-buf. */
+static __u32 edge_of_access(FIXTURE_DATA(route) *self, int dmabuf)
+{
+	struct dma_buf_sync sync = { .flags = DMA_BUF_SYNC_START | DMA_BUF_SYNC_READ };
+
+	self->control->cpu_edge = FX_EDGE_NONE;
+	if (ioctl(dmabuf, DMA_BUF_IOCTL_SYNC, &sync))
+		return FX_EDGE_NONE;
+	sync.flags = DMA_BUF_SYNC_END | DMA_BUF_SYNC_READ;
+	ioctl(dmabuf, DMA_BUF_IOCTL_SYNC, &sync);
+	return self->control->cpu_edge;
+}
+
+/* What is exported serves the edge whose data lie there now. */
+TEST_F(route, exported_and_written_again)
+{
+	struct fx_desc d = desc_of(EDGE(C_MOVE), self->src, BYTES);
+	struct fx_completion c;
+	int fd;
+
+	ASSERT_EQ(0, fx_move(self->dev, d, &c));
+	ASSERT_EQ(0, c.error);
+	fd = fx_export(self->dev, c.dst);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(EDGE(C_MOVE), edge_of_access(self, fd));
+	d.edge = EDGE(C_MOVE) + 1;
+	d.dst = c.dst;
+	ASSERT_EQ(0, fx_move(self->dev, d, &c));
+	ASSERT_EQ(0, c.error);
+	EXPECT_EQ(EDGE(C_MOVE) + 1, edge_of_access(self, fd));
+	close(fd);
 }
 
 TEST_F(route, place_of_another_edge)

@@ -17,6 +17,8 @@ struct route_control {
 	unsigned int completed, last_reason, last_place, last_csum;
 	int last_error;
 	unsigned long long bytes_in, bytes_out;
+	/* heard by admit, of CPU access */
+	unsigned int cpu_edge;
 };
 
 #endif
