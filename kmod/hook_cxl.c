@@ -63,10 +63,14 @@ out:
 static void notrace fx_thunk_create(unsigned long ip, unsigned long parent_ip,
 				    struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	const char *buf = (void *)fx_arg2(fregs);
-	int rc;
+	char name[sizeof("region-2147483648")];
+	int id, rc;
 
-	rc = fx_ask_region(FX_OP_CXL_CREATE, (void *)fx_arg0(fregs), buf, strlen(buf));
+	/* read as the store reads it, which knows "region00" for region0 too */
+	if (sscanf((const char *)fx_arg2(fregs), "region%d\n", &id) != 1)
+		return;
+	rc = fx_ask_region(FX_OP_CXL_CREATE, (void *)fx_arg0(fregs), name,
+			   scnprintf(name, sizeof(name), "region%d", id));
 	if (unlikely(rc))
 		fx_refuse(fregs, rc);
 }
