@@ -9,6 +9,7 @@
 #include <linux/jiffies.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include "ask.h"
 #include "graph.h"
 #include "hook.h"
@@ -31,10 +32,48 @@ static noinline void fx_invalid(struct fx_policy *p, u32 op, int answer)
 			 answer, op);
 }
 
-static noinline void fx_overtime(struct fx_policy *p, u32 op, unsigned long ran)
+/* How long an op has run, as cheap as it can be had. */
+struct fx_watch {
+	unsigned long start;	/* jiffies */
+	unsigned long switches;	/* times that the task had left the CPU */
+	u64 ran;		/* ns on the CPU; lags by a tick while it is on it */
+};
+
+static unsigned long fx_switches(void)
 {
+	return current->nvcsw + current->nivcsw;
+}
+
+static __always_inline void fx_watch_start(struct fx_watch *w)
+{
+	w->start = jiffies;
+	w->switches = fx_switches();
+	w->ran = current->se.sum_exec_runtime;
+}
+
+/*
+ * The op took too long by the clock. A policy is not to blame for others that
+ * ran in its place: when the task was preempted, its own time counts.
+ */
+static noinline void fx_overtime(struct fx_policy *p, u32 op, const struct fx_watch *w)
+{
+	unsigned long ran = jiffies - w->start;
+
+	if (fx_switches() != w->switches) {
+		ran = nsecs_to_jiffies(current->se.sum_exec_runtime - w->ran);
+		if (ran <= p->timeout)
+			return;
+	}
 	fx_eject(p, FX_EXIT_TIMEOUT, "operation %u took %u ms, timeout_ms is %u", op,
 		 jiffies_to_msecs(ran), jiffies_to_msecs(p->timeout));
+}
+
+/* After an op, once its answer is there. */
+static __always_inline void fx_watch_stop(const struct fx_watch *w, struct fx_policy *p,
+					  u32 op)
+{
+	if (unlikely(jiffies - w->start > p->timeout))
+		fx_overtime(p, op, w);
 }
 
 /* A policy said no: count it, tell it, and say whether it is enforced. */
@@ -84,15 +123,14 @@ static noinline int fx_admit_verdict(struct fx_policy *p,
  */
 int fx_ask_admit_rcu(struct fx_policy *p, struct fabric_ext_admit_args *args)
 {
-	unsigned long start = jiffies, ran;
+	struct fx_watch watch;
 	int rc;
 
 	args->call.policy = p;
 	this_cpu_inc(p->graph->counts->asked[args->call.op]);
+	fx_watch_start(&watch);
 	rc = p->ops->admit(args);
-	ran = jiffies - start;
-	if (unlikely(ran > p->timeout))
-		fx_overtime(p, args->call.op, ran);
+	fx_watch_stop(&watch, p, args->call.op);
 	return likely(!rc) ? 0 : fx_admit_verdict(p, args, rc);
 }
 
@@ -127,8 +165,8 @@ int fx_ask_admit(struct fx_graph *g, struct fabric_ext_admit_args *args)
  */
 int fx_ask_p2p(struct fx_graph *g, struct fabric_ext_p2p_args *args)
 {
+	struct fx_watch watch;
 	struct fx_policy *p;
-	unsigned long start;
 	int rc = FX_P2P_ALLOW;
 
 	args->call.op = FX_OP_P2P_MAP;
@@ -138,10 +176,9 @@ int fx_ask_p2p(struct fx_graph *g, struct fabric_ext_p2p_args *args)
 		goto out;
 	args->call.policy = p;
 	this_cpu_inc(g->counts->asked[FX_OP_P2P_MAP]);
-	start = jiffies;
+	fx_watch_start(&watch);
 	rc = p->ops->p2p_map(args);
-	if (unlikely(jiffies - start > p->timeout))
-		fx_overtime(p, FX_OP_P2P_MAP, jiffies - start);
+	fx_watch_stop(&watch, p, FX_OP_P2P_MAP);
 	if (rc == FX_P2P_ALLOW)
 		goto out;
 	if (rc != FX_P2P_HOST_BRIDGE && !fx_can_refuse_with(rc)) {
@@ -183,8 +220,8 @@ int fx_ask_tier(struct fx_graph *g, struct fabric_ext_tier_args *args)
 		.reason = FX_APPLIED,
 		.place = args->place,
 	};
+	struct fx_watch watch;
 	struct fx_policy *p;
-	unsigned long start;
 	int adist = 0;
 
 	args->call.op = FX_OP_TIER;
@@ -194,10 +231,9 @@ int fx_ask_tier(struct fx_graph *g, struct fabric_ext_tier_args *args)
 		goto out;
 	args->call.policy = p;
 	this_cpu_inc(g->counts->asked[FX_OP_TIER]);
-	start = jiffies;
+	fx_watch_start(&watch);
 	adist = p->ops->tier(args);
-	if (unlikely(jiffies - start > p->timeout))
-		fx_overtime(p, FX_OP_TIER, jiffies - start);
+	fx_watch_stop(&watch, p, FX_OP_TIER);
 	if (!adist)
 		goto out;
 	if (adist < FX_ADISTANCE_MIN || adist > FX_ADISTANCE_MAX) {
@@ -245,8 +281,8 @@ int fx_ask_route(struct fx_graph *g, struct fabric_ext_route_args *args, u32 *re
 {
 	const struct fx_class_desc *c;
 	struct fabric_ext_route_args deflt;
+	struct fx_watch watch;
 	struct fx_policy *p;
-	unsigned long start;
 	int rc = 0;
 
 	c = &fx_class_of(g, fx_edge_at(g, args->call.edge))->desc;
@@ -273,10 +309,9 @@ int fx_ask_route(struct fx_graph *g, struct fabric_ext_route_args *args, u32 *re
 
 	args->call.policy = p;
 	this_cpu_inc(g->counts->asked[FX_OP_MOVE]);
-	start = jiffies;
+	fx_watch_start(&watch);
 	rc = p->ops->route(args);
-	if (unlikely(jiffies - start > p->timeout))
-		fx_overtime(p, FX_OP_MOVE, jiffies - start);
+	fx_watch_stop(&watch, p, FX_OP_MOVE);
 	if (rc && fx_can_refuse_with(rc)) {
 		rc = fx_refused(p, &args->call, rc, args->bytes, FX_PLACE_NONE);
 		*reason = rc ? FX_REFUSED_POLICY : FX_AUDIT_REFUSED;
@@ -310,12 +345,12 @@ void fx_tell_complete(struct fx_graph *g, struct fabric_ext_complete_args *args)
 	rcu_read_lock();
 	p = fx_policy_for(g, FX_OP_MOVE);
 	if (p && p->ops->complete) {
-		unsigned long start = jiffies;
+		struct fx_watch watch;
 
 		args->call.policy = p;
+		fx_watch_start(&watch);
 		p->ops->complete(args);
-		if (unlikely(jiffies - start > p->timeout))
-			fx_overtime(p, FX_OP_MOVE, jiffies - start);
+		fx_watch_stop(&watch, p, FX_OP_MOVE);
 	}
 	rcu_read_unlock();
 }

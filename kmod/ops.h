@@ -185,8 +185,9 @@ struct fabric_ext_exit_args {
  * @hooks: FX_OP_BIT() of each operation that @admit wants to hear of; 0: all
  *	that can be refused (not UNMAP, DETACH, RELEASE). Fewer hooks cost less.
  * @flags: FX_POLICY_F_*; unknown ones are refused with -EINVAL
- * @timeout_ms: an op that ran longer ends the policy; 0:
- *	FX_TIMEOUT_MS_DEFAULT; above FX_TIMEOUT_MS_MAX refused with -ERANGE
+ * @timeout_ms: an op that ran longer, time off the CPU not counted, ends the
+ *	policy; 0: FX_TIMEOUT_MS_DEFAULT; above FX_TIMEOUT_MS_MAX refused with
+ *	-ERANGE
  * @invalid_budget: invalid verdicts that are forgiven
  * @graph: name of the loaded graph; required
  * @name: of the policy; required, a C identifier
