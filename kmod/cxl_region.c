@@ -9,6 +9,7 @@
 #include <linux/cleanup.h>
 #include <linux/device.h>
 #include <linux/device/bus.h>
+#include <linux/errno.h>
 #include <linux/gfp.h>
 #include <linux/kstrtox.h>
 #include <linux/limits.h>
@@ -35,17 +36,22 @@ static struct device_attribute *fx_find_attr(const struct device *dev, const cha
 	return NULL;
 }
 
-/* Value of a region's numeric attribute; false if it has none (yet). */
-static bool fx_region_u64(struct device *dev, const char *name, char *page, u64 *out)
+/*
+ * Value of a region's numeric attribute: 1; 0 if it has none (yet); -EINTR when
+ * a signal came while CXL's lock was waited for, which says nothing of either.
+ */
+static int fx_region_u64(struct device *dev, const char *name, char *page, u64 *out)
 {
 	struct device_attribute *attr = fx_find_attr(dev, name);
 	ssize_t n;
 
 	if (!attr || !attr->show)
-		return false;
+		return 0;
 	n = attr->show(dev, attr, page);
+	if (n == -EINTR || n == -ERESTARTSYS)
+		return -EINTR;
 	if (n <= 0 || n >= PAGE_SIZE)
-		return false;
+		return 0;
 	page[n] = '\0';
 	return !kstrtou64(strim(page), 0, out);
 }
@@ -62,13 +68,17 @@ static int fx_region_match(struct device *dev, void *data)
 {
 	struct fx_region_search *s = data;
 	struct fx_region r = {};
+	int has;
 
 	if (!strstarts(dev_name(dev), "region") ||
 	    (s->name && strcmp(dev_name(dev), s->name)))
 		return 0;
-	if (!fx_region_u64(dev, "resource", s->page, &r.start) ||
-	    !fx_region_u64(dev, "size", s->page, &r.size) ||
-	    r.start == U64_MAX || !r.size)
+	has = fx_region_u64(dev, "resource", s->page, &r.start);
+	if (has > 0)
+		has = fx_region_u64(dev, "size", s->page, &r.size);
+	if (has <= 0)
+		return has;
+	if (r.start == U64_MAX || !r.size)
 		return 0;
 	if (s->phys != U64_MAX && (s->phys < r.start || s->phys - r.start >= r.size))
 		return 0;
@@ -79,14 +89,14 @@ static int fx_region_match(struct device *dev, void *data)
 	return 1;
 }
 
-static bool fx_region_find(struct fx_region_search *s)
+static int fx_region_find(struct fx_region_search *s)
 {
-	bool found;
+	int found;
 
 	s->page = (char *)__get_free_page(GFP_KERNEL);
 	if (!s->page)
-		return false;
-	found = bus_for_each_dev(&cxl_bus_type, NULL, s, fx_region_match) == 1;
+		return -ENOMEM;
+	found = bus_for_each_dev(&cxl_bus_type, NULL, s, fx_region_match);
 	free_page((unsigned long)s->page);
 	return found;
 }
@@ -97,9 +107,9 @@ static bool fx_region_find(struct fx_region_search *s)
  * @out: filled in when it is found
  *
  * Context: may sleep; takes the CXL region lock for reading.
- * Return: whether there is one.
+ * Return: 1; 0 if there is none; -EINTR or -ENOMEM when that is not known.
  */
-bool fx_cxl_region_by_name(const char *name, struct fx_region *out)
+int fx_cxl_region_by_name(const char *name, struct fx_region *out)
 {
 	struct fx_region_search s = {
 		.name = name, .phys = U64_MAX, .node = NUMA_NO_NODE, .out = out,
@@ -114,9 +124,9 @@ bool fx_cxl_region_by_name(const char *name, struct fx_region *out)
  * @out: filled in when it is found
  *
  * Context: may sleep; takes the CXL region lock for reading.
- * Return: whether there is one.
+ * Return: 1; 0 if there is none; -EINTR or -ENOMEM when that is not known.
  */
-bool fx_cxl_region_by_phys(u64 phys, struct fx_region *out)
+int fx_cxl_region_by_phys(u64 phys, struct fx_region *out)
 {
 	struct fx_region_search s = { .phys = phys, .node = NUMA_NO_NODE, .out = out };
 
@@ -129,9 +139,9 @@ bool fx_cxl_region_by_phys(u64 phys, struct fx_region *out)
  * @out: filled in when it is found
  *
  * Context: may sleep; takes the CXL region lock for reading.
- * Return: whether there is one.
+ * Return: 1; 0 if there is none; -EINTR or -ENOMEM when that is not known.
  */
-bool fx_cxl_region_by_node(int node, struct fx_region *out)
+int fx_cxl_region_by_node(int node, struct fx_region *out)
 {
 	struct fx_region_search s = { .phys = U64_MAX, .node = node, .out = out };
 
@@ -140,19 +150,19 @@ bool fx_cxl_region_by_node(int node, struct fx_region *out)
 
 #else /* a kernel without CXL has no regions */
 
-bool fx_cxl_region_by_name(const char *name, struct fx_region *out)
+int fx_cxl_region_by_name(const char *name, struct fx_region *out)
 {
-	return false;
+	return 0;
 }
 
-bool fx_cxl_region_by_phys(u64 phys, struct fx_region *out)
+int fx_cxl_region_by_phys(u64 phys, struct fx_region *out)
 {
-	return false;
+	return 0;
 }
 
-bool fx_cxl_region_by_node(int node, struct fx_region *out)
+int fx_cxl_region_by_node(int node, struct fx_region *out)
 {
-	return false;
+	return 0;
 }
 
 #endif

@@ -17,14 +17,24 @@
 /* Above CXL's own (100): the policy is asked first. */
 #define FX_ADISTANCE_PRIO	200
 
+/*
+ * Memory that a question is about. When it is not known whether it is a CXL
+ * region's (@region is negative), who has a place there is asked all the same.
+ */
+struct fx_memory {
+	u64 phys;	/* U64_MAX: see @node */
+	int node;
+	int region;	/* what the look-up of its region returned, not 0 */
+};
+
 typedef int (*fx_ask_fn)(struct fx_graph *g, u32 place, void *data);
 
 /*
- * Ask a question of every graph that memory at @phys concerns: those with a
- * place there, else those that govern CXL. The walk sleeps in no question,
- * but needs references because binding places may sleep.
+ * Ask a question of every graph that memory concerns: those with a place there,
+ * by its address or its node, else those that govern CXL. The walk sleeps in no
+ * question, but needs references because binding places may sleep.
  */
-static int fx_for_each_concerned(u64 phys, fx_ask_fn ask, void *data)
+static int fx_for_each_concerned(const struct fx_memory *m, fx_ask_fn ask, void *data)
 {
 	struct fx_graph *g = NULL;
 	bool mine = false;
@@ -32,8 +42,10 @@ static int fx_for_each_concerned(u64 phys, fx_ask_fn ask, void *data)
 
 	fx_places_rebind();
 	while ((g = fx_graph_next(g))) {
-		u32 place = fx_place_of_phys(g, phys);
+		u32 place = fx_place_of_phys(g, m->phys);
 
+		if (place == FX_PLACE_NONE)
+			place = fx_place_of_node(g, m->node);
 		if (place == FX_PLACE_NONE)
 			continue;
 		mine = true;
@@ -41,7 +53,7 @@ static int fx_for_each_concerned(u64 phys, fx_ask_fn ask, void *data)
 		if (rc)
 			goto out;
 	}
-	if (mine)
+	if (mine || m->region < 0)
 		return 0;
 	while ((g = fx_graph_next(g))) {
 		if (!(g->image.governs & FX_GOVERNS_CXL))
@@ -72,14 +84,18 @@ static int fx_ask_online(struct fx_graph *g, u32 place, void *data)
 static int fx_memory_event(struct notifier_block *nb, unsigned long action, void *data)
 {
 	struct memory_notify *mn = data;
+	struct fx_memory m = {};
 	struct fx_region region;
 
 	switch (action) {
 	case MEM_GOING_ONLINE:
+		m.phys = PFN_PHYS(mn->start_pfn);
+		m.node = phys_to_target_node(m.phys);
+		m.region = fx_cxl_region_by_phys(m.phys, &region);
 		/* other memory than that of CXL regions is nobody's business */
-		if (!fx_cxl_region_by_phys(PFN_PHYS(mn->start_pfn), &region))
+		if (!m.region)
 			return NOTIFY_DONE;
-		if (fx_for_each_concerned(PFN_PHYS(mn->start_pfn), fx_ask_online, mn))
+		if (fx_for_each_concerned(&m, fx_ask_online, mn))
 			return NOTIFY_BAD;
 		return NOTIFY_OK;
 	case MEM_ONLINE:
@@ -111,12 +127,16 @@ static int fx_ask_node(struct fx_graph *g, u32 place, void *data)
 static int fx_adistance_event(struct notifier_block *nb, unsigned long node, void *data)
 {
 	struct fx_tier_search s = { .node = node };
+	struct fx_memory m = { .phys = U64_MAX, .node = node };
 	struct fx_region region;
 	int *adist = data;
 
-	if (!fx_cxl_region_by_node(node, &region))
+	m.region = fx_cxl_region_by_node(node, &region);
+	if (!m.region)
 		return NOTIFY_OK;
-	if (!fx_for_each_concerned(region.start, fx_ask_node, &s))
+	if (m.region > 0)
+		m.phys = region.start;
+	if (!fx_for_each_concerned(&m, fx_ask_node, &s))
 		return NOTIFY_OK;
 	*adist = s.adist;
 	return NOTIFY_STOP;

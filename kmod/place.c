@@ -32,7 +32,9 @@ static int fx_place_node_now(struct fx_place *p)
 	case FX_MATCH_NODE:
 		return fx_node_with_memory(p->node_id);
 	case FX_MATCH_REGION:
-		fx_cxl_region_by_name(p->desc.match, &region);
+		/* not known is no news */
+		if (fx_cxl_region_by_name(p->desc.match, &region) < 0)
+			return p->node;
 		WRITE_ONCE(p->res_start, region.start);
 		WRITE_ONCE(p->res_size, region.size);
 		return region.size ?
@@ -47,8 +49,8 @@ static int fx_place_node_now(struct fx_place *p)
  * fx_places_bind() - bind a graph's places to what the system has now
  * @g: graph
  *
- * A change is told by an FX_EV_PLACE event with the node as its error field's
- * sibling arg0 (FX_NODE_NONE as all ones) and the region's address as arg1.
+ * A change is told by an FX_EV_PLACE event: bytes is the region's size, arg0
+ * the node (FX_NODE_NONE as all ones), arg1 the region's address.
  *
  * Context: process, may sleep; takes fx_bind_lock and, inside, the CXL
  * subsystem's region lock for reading.

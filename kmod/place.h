@@ -28,8 +28,8 @@ struct fx_region {
 	u64 size;	/* bytes */
 };
 
-bool fx_cxl_region_by_name(const char *name, struct fx_region *out);
-bool fx_cxl_region_by_phys(u64 phys, struct fx_region *out);
-bool fx_cxl_region_by_node(int node, struct fx_region *out);
+int fx_cxl_region_by_name(const char *name, struct fx_region *out);
+int fx_cxl_region_by_phys(u64 phys, struct fx_region *out);
+int fx_cxl_region_by_node(int node, struct fx_region *out);
 
 #endif
