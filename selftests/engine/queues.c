@@ -167,6 +167,7 @@ TEST_F(queues, inflight_limit)
 	static struct fx_desc b[FX_SUBMIT_MAX];
 	static struct fx_completion c[FX_INFLIGHT_MAX];
 	struct pollfd p = { .fd = self->dev, .events = POLLOUT };
+	long refused = module_count("inflight_refused");
 	__u32 i, n;
 
 	for (i = 0; i < FX_SUBMIT_MAX; i++)
@@ -178,6 +179,7 @@ TEST_F(queues, inflight_limit)
 	/* read or not yet done, all of them count */
 	EXPECT_EQ(-EAGAIN, fx_submit(self->dev, b, 1, &n));
 	EXPECT_EQ(0, n);
+	EXPECT_EQ(refused + 1, module_count("inflight_refused"));
 	EXPECT_EQ(0, poll(&p, 1, 0));
 	EXPECT_EQ(10, wait_all(self->dev, c, 10));
 	EXPECT_EQ(1, poll(&p, 1, 0));
@@ -192,6 +194,7 @@ TEST_F(queues, inflight_limit)
 TEST_F(queues, handle_limit)
 {
 	__u32 handle, n = 2;
+	long refused = module_count("handles_refused");
 	int err, log = log_open();
 
 	/* two are there: the source and the destination */
@@ -200,6 +203,7 @@ TEST_F(queues, handle_limit)
 		n++;
 	EXPECT_EQ(-ENOSPC, err);
 	EXPECT_EQ(65536, n);
+	EXPECT_EQ(refused + 1, module_count("handles_refused"));
 	EXPECT_TRUE(log_has(log, "all 65536 handles"));
 	EXPECT_EQ(0, fx_free(self->dev, 4711));
 	EXPECT_EQ(0, fx_import(self->dev, self->dmabuf, P_SRC, FX_EDGE_NONE,

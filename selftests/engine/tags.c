@@ -137,6 +137,7 @@ TEST_F_TIMEOUT(tags, limit, 200)
 {
 	struct rlimit files = { .rlim_cur = TAGS + 64, .rlim_max = TAGS + 64 };
 	int log = log_open(), n = 0, err = 0, fd, first = -1;
+	long refused = module_count("tags_refused");
 
 	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &files));
 	while (n <= TAGS) {
@@ -151,6 +152,7 @@ TEST_F_TIMEOUT(tags, limit, 200)
 	}
 	EXPECT_EQ(-ENOSPC, err);
 	EXPECT_EQ(TAGS, n);
+	EXPECT_EQ(refused + 1, module_count("tags_refused"));
 	EXPECT_TRUE(log_has(log, "all 32768 tags"));
 	/* there is room again when one goes */
 	EXPECT_EQ(-ENOSPC, fx_tag(self->dev, fd, EDGE(C_MOVE)));

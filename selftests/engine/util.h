@@ -75,6 +75,9 @@ struct fx_desc desc_of(__u32 edge, __u32 src, __u64 bytes);
 /* Submits one, waits for it. */
 int fx_move(int dev, struct fx_desc d, struct fx_completion *c);
 
+/* A count that the module shows as a parameter, or -1. */
+long module_count(const char *parameter);
+
 /* dma-bufs in the system, -1 where debugfs does not tell. */
 int count_dmabufs(void);
 /* Waits a moment for that many: files are closed a little after close(). */
