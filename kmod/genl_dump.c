@@ -204,19 +204,18 @@ static void fx_graph_list_empty(struct fx_graph_list *list)
 		fx_graph_put(list->g[--list->n]);
 }
 
-/* True when the walk came to the end and not upon a removed graph. */
-static bool fx_graph_list_fill(struct fx_graph_list *list)
+/* Those that are loaded; more can come and go meanwhile than there is room. */
+static void fx_graph_list_fill(struct fx_graph_list *list)
 {
 	struct fx_graph *g = NULL;
 
 	while ((g = fx_graph_next(g))) {
 		if (list->n == ARRAY_SIZE(list->g)) {
 			fx_graph_put(g);
-			return false;
+			return;
 		}
 		list->g[list->n++] = fx_graph_get(g);
 	}
-	return !list->n || !READ_ONCE(list->g[list->n - 1]->dead);
 }
 
 static int fx_dump_version(struct netlink_callback *cb)
@@ -234,14 +233,12 @@ static int fx_dump_version(struct netlink_callback *cb)
  * fx_dump_graphs_start() - begin to dump all graphs
  * @cb: dump
  *
- * Return: 0, -EPROTONOSUPPORT, -ENOMEM; -EAGAIN when graphs come and go
- * faster than they can be listed.
+ * Return: 0, -EPROTONOSUPPORT, -ENOMEM.
  */
 int fx_dump_graphs_start(struct netlink_callback *cb)
 {
 	struct fx_dump_graphs_ctx *ctx = (void *)cb->ctx;
 	struct fx_graph_list *list;
-	unsigned int tries;
 	int err;
 
 	BUILD_BUG_ON(sizeof(*ctx) > sizeof(cb->ctx));
@@ -251,17 +248,10 @@ int fx_dump_graphs_start(struct netlink_callback *cb)
 	list = kzalloc(sizeof(*list), GFP_KERNEL_ACCOUNT);
 	if (!list)
 		return -ENOMEM;
-	for (tries = 0; tries < 8; tries++) {
-		if (fx_graph_list_fill(list)) {
-			ctx->list = list;
-			ctx->at = 0;
-			return 0;
-		}
-		fx_graph_list_empty(list);
-	}
-	kfree(list);
-	GENL_SET_ERR_MSG(genl_info_dump(cb), "graphs are being loaded and removed, try again");
-	return -EAGAIN;
+	fx_graph_list_fill(list);
+	ctx->list = list;
+	ctx->at = 0;
+	return 0;
 }
 
 /**

@@ -311,7 +311,8 @@ struct fx_graph *fx_graph_find(const char *name)
  * fx_graph_next() - walk the loaded graphs without holding a lock
  * @prev: a reference, given back here; NULL begins
  *
- * Graphs may come and go meanwhile; each that stays is met once.
+ * Graphs may come and go meanwhile; each that stays is met once, and one that
+ * is being removed is not.
  *
  * Return: a reference to the next graph, or NULL.
  */
@@ -321,7 +322,7 @@ struct fx_graph *fx_graph_next(struct fx_graph *prev)
 
 	scoped_guard(mutex, &fx_graphs_lock) {
 		list_for_each_entry(g, &fx_graphs, link) {
-			if (prev && g->serial <= prev->serial)
+			if (g->dead || (prev && g->serial <= prev->serial))
 				continue;
 			next = fx_graph_get(g);
 			break;

@@ -73,8 +73,11 @@ struct fx_op_counts {
 
 /**
  * struct fx_graph - a loaded graph
+ *
+ * Hooks look graphs up under RCU: whoever takes one out of the registry waits
+ * for them before it drops the registry's reference.
+ *
  * @ref: held by the registry, by open files, tags, policies and dumps
- * @rcu: freeing waits for RCU, hooks look graphs up under it
  * @policy: the attached policy; RCU
  * @counts: per-CPU counters
  * @ring: events
@@ -101,7 +104,6 @@ struct fx_graph {
 	struct mutex owner;	/* attach, detach, exit */
 	struct list_head link;
 	struct kref ref;
-	struct rcu_head rcu;
 	u64 serial;
 	bool by_exporter;
 	bool dead;

@@ -17,9 +17,9 @@
 
 /*
  * Would this be a bus address? It may be one when a PCI switch is above both
- * and below the host bridge. That a switch with ACS redirect sends it through
- * the host bridge after all is not looked at: `host bridge only` then denies
- * more than it had to, never less.
+ * and below the host bridge, or where a device reaches itself. That a switch
+ * with ACS redirect sends it through the host bridge after all is not looked
+ * at: `host bridge only` then denies more than it had to, never less.
  */
 static bool fx_p2p_same_switch(struct device *provider, struct device *client)
 {
@@ -27,8 +27,8 @@ static bool fx_p2p_same_switch(struct device *provider, struct device *client)
 
 	if (!dev_is_pci(provider) || !dev_is_pci(client))
 		return false;
-	for (a = pci_upstream_bridge(to_pci_dev(provider)); a; a = pci_upstream_bridge(a))
-		for (b = pci_upstream_bridge(to_pci_dev(client)); b; b = pci_upstream_bridge(b))
+	for (a = to_pci_dev(provider); a; a = pci_upstream_bridge(a))
+		for (b = to_pci_dev(client); b; b = pci_upstream_bridge(b))
 			if (a == b)
 				return true;
 	return false;

@@ -82,7 +82,8 @@ void fx_ring_free(struct fx_ring *ring)
 /**
  * fx_emit() - record an event and have it sent to the multicast group
  * @g: its graph
- * @ev: the event; seq, ns and pid are filled in here
+ * @ev: the event; seq and ns are filled in here, and pid with the current
+ *	process unless it is set
  *
  * Context: any but NMI, where no hooked function runs.
  */
@@ -92,7 +93,8 @@ void fx_emit(struct fx_graph *g, struct fx_event *ev)
 	unsigned long flags;
 
 	ev->ns = ktime_get_mono_fast_ns();
-	ev->pid = task_tgid_nr(current);
+	if (!ev->pid)
+		ev->pid = task_tgid_nr(current);
 	raw_spin_lock_irqsave(&ring->lock, flags);
 	ev->seq = ring->head++;
 	if (ev->seq - ring->taken >= FX_RING_SLOTS) {

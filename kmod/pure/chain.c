@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Which chains of transforms are legal, and how many bytes come out. The
- * compiler asks before it writes a bundle, the kernel asks again when the
- * graph is loaded and when a policy keeps only a part of the chain.
+ * compiler asks before it writes a bundle; the kernel asks again of each
+ * movement, of which a policy may keep only a part of the chain.
  */
 #include "transform.h"
 
