@@ -35,6 +35,28 @@ everything_is_verified()
 	want "bytes of the engine left at the place" 0 "$(field cxl0 used far)"
 }
 
+# A movement's event has the process that asked for it, not the engine's worker.
+events_name_who_moved()
+{
+	local listener runner i
+
+	fabricctl events -j far >"$work/events" 2>/dev/null &
+	listener=$!
+	for ((i = 0; i < 100; i++)); do
+		[[ $(ls -l /proc/$listener/fd 2>/dev/null) == *socket:* ]] && break
+		sleep 0.05
+	done
+	sleep 0.5
+	fabricctl run far >/dev/null &
+	runner=$!
+	wait $runner
+	sleep 0.5
+	kill -INT $listener
+	wait $listener
+	want "processes" "$runner" \
+		"$(jq -r 'select(.event == "move") | .pid' "$work/events" | sort -u)"
+}
+
 # notices FAULT BIT WORDS [OPTIONS]: run fails with these words
 notices()
 {
@@ -74,10 +96,10 @@ often_written_stays_in_dram()
 }
 
 start
-run_tests far_reuse_goes_to_cxl everything_is_verified notices_a_flipped_byte \
-	notices_a_wrong_node notices_a_skipped_refusal notices_a_wrong_source \
-	notices_a_missing_count notices_a_missing_event holds_without_faults_again \
-	near_reuse_stays_in_dram often_written_stays_in_dram
+run_tests far_reuse_goes_to_cxl everything_is_verified events_name_who_moved \
+	notices_a_flipped_byte notices_a_wrong_node notices_a_skipped_refusal \
+	notices_a_wrong_source notices_a_missing_count notices_a_missing_event \
+	holds_without_faults_again near_reuse_stays_in_dram often_written_stays_in_dram
 code=$?
 finish
 exit $code
