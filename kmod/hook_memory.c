@@ -95,9 +95,8 @@ static int fx_memory_event(struct notifier_block *nb, unsigned long action, void
 		/* other memory than that of CXL regions is nobody's business */
 		if (!m.region)
 			return NOTIFY_DONE;
-		if (fx_for_each_concerned(&m, fx_ask_online, mn))
-			return NOTIFY_BAD;
-		return NOTIFY_OK;
+		/* NOTIFY_BAD is EPERM to who asked; the policy has said which error */
+		return notifier_from_errno(fx_for_each_concerned(&m, fx_ask_online, mn));
 	case MEM_ONLINE:
 	case MEM_OFFLINE:
 		fx_places_rebind();
