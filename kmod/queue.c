@@ -153,8 +153,11 @@ void fx_queue_put(struct fx_queue *q)
 void fx_queue_close(struct fx_queue *q)
 {
 	WRITE_ONCE(q->closing, true);
-	if (!wait_event_timeout(q->wait, !READ_ONCE(q->running),
-				msecs_to_jiffies(FX_CLOSE_WAIT_MS)))
+	if (wait_event_timeout(q->wait, !READ_ONCE(q->running),
+			       msecs_to_jiffies(FX_CLOSE_WAIT_MS)))
+		/* the worker lets go of the queue: room at places is back then */
+		flush_work(&q->work);
+	else
 		pr_warn("graph %s: a movement does not end although its file was closed; it keeps its buffers until then\n",
 			q->graph->image.name);
 	fx_queue_put(q);
