@@ -150,7 +150,7 @@ TEST_F(foreign, no_mapping)
 
 	ASSERT_EQ(0, set_up(self, 0));
 	ASSERT_EQ(0, fx_move(self->dev, desc_of(EDGE(C_MOVE), self->src, BYTES), &c));
-	EXPECT_EQ(-EOPNOTSUPP, c.error);
+	EXPECT_EQ(-EINVAL, c.error);
 	EXPECT_EQ(FX_FAILED_IO, c.reason);
 	EXPECT_EQ(0, c.dst);
 }

@@ -158,10 +158,8 @@ static int fx_ex_vmap_op(struct dma_buf *dmabuf, struct iosys_map *map)
 
 	if (b->how.flags & FX_EX_F_IOMEM)
 		iosys_map_set_vaddr_iomem(map, (void __iomem __force *)at);
-	else if (b->how.flags & FX_EX_F_VMAP)
-		iosys_map_set_vaddr(map, at);
 	else
-		return -EOPNOTSUPP;
+		iosys_map_set_vaddr(map, at);
 	return 0;
 }
 
@@ -175,15 +173,19 @@ static int fx_ex_mmap_op(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 			       vma->vm_end - vma->vm_start, vma->vm_page_prot);
 }
 
-static const struct dma_buf_ops fx_ex_ops = {
-	.attach = fx_ex_attach_op,
-	.detach = fx_ex_detach_op,
-	.begin_cpu_access = fx_ex_cpu_op,
-	.map_dma_buf = fx_ex_map_op,
-	.unmap_dma_buf = fx_ex_unmap_op,
-	.vmap = fx_ex_vmap_op,
-	.mmap = fx_ex_mmap_op,
-	.release = fx_ex_release_op,
+#define FX_EX_OPS					\
+	.attach = fx_ex_attach_op,			\
+	.detach = fx_ex_detach_op,			\
+	.begin_cpu_access = fx_ex_cpu_op,		\
+	.map_dma_buf = fx_ex_map_op,			\
+	.unmap_dma_buf = fx_ex_unmap_op,		\
+	.mmap = fx_ex_mmap_op,				\
+	.release = fx_ex_release_op
+
+/* With a vmap and without one: the kernel warns of a vmap that fails. */
+static const struct dma_buf_ops fx_ex_ops[] = {
+	{ FX_EX_OPS },
+	{ FX_EX_OPS, .vmap = fx_ex_vmap_op },
 };
 
 static bool fx_ex_err_ok(int err)
@@ -215,7 +217,7 @@ static long fx_ex_export(struct fx_ex_export __user *arg)
 	b->pages = alloc_pages(GFP_KERNEL | __GFP_ZERO, b->order);
 	if (!b->pages)
 		goto free;
-	info.ops = &fx_ex_ops;
+	info.ops = &fx_ex_ops[!!(b->how.flags & (FX_EX_F_VMAP | FX_EX_F_IOMEM))];
 	info.size = PAGE_SIZE << b->order;
 	info.flags = O_RDWR;
 	info.priv = b;
@@ -315,7 +317,8 @@ static long fx_ex_signal(const __s32 __user *arg)
 	dmabuf = dma_buf_get(fd);
 	if (IS_ERR(dmabuf))
 		return PTR_ERR(dmabuf);
-	b = dmabuf->ops == &fx_ex_ops ? dmabuf->priv : NULL;
+	b = dmabuf->ops == &fx_ex_ops[0] || dmabuf->ops == &fx_ex_ops[1] ?
+		dmabuf->priv : NULL;
 	if (b && b->fence) {
 		dma_fence_signal(&b->fence->base);
 		err = 0;
