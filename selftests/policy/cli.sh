@@ -259,7 +259,8 @@ hooked_names_are_unique()
 	for name in $(sed -n '/\[fabric_ext\]/s/ .*//p' \
 			/sys/kernel/tracing/enabled_functions); do
 		n=$((n + 1))
-		times=$(grep -c "^[0-9a-f]* [tTwW] $name\>" /proc/kallsyms)
+		times=$(awk -v name="$name" '$3 == name && $2 ~ /[tTwW]/ { n++ } END { print n + 0 }' \
+			/proc/kallsyms)
 		want "functions named $name" 1 "$times" || return 1
 	done
 	want "operations without a hook" null "$(shown '.missing[0]')" ||
