@@ -29,6 +29,14 @@ static char *vformat(const char *fmt, va_list ap)
 	return s;
 }
 
+/* Nothing of a file or a policy reaches a terminal as a control character. */
+static void put_plain(const char *s, u32 len, FILE *out)
+{
+	for (u32 i = 0; i < len; i++)
+		fputc(s[i] == '\t' || (unsigned char)s[i] >= 0x20 ?
+		      (s[i] == 0x7f ? '?' : s[i]) : '?', out);
+}
+
 void fx_err(const char *fmt, ...)
 {
 	va_list ap;
@@ -37,7 +45,9 @@ void fx_err(const char *fmt, ...)
 	va_start(ap, fmt);
 	s = vformat(fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "fabricctl: %s\n", s);
+	fputs("fabricctl: ", stderr);
+	put_plain(s, strlen(s), stderr);
+	fputc('\n', stderr);
 	if (!errors)
 		errors = fx_json_array();
 	fx_json_add_str(errors, s);
@@ -138,6 +148,10 @@ struct fx_diags {
 	size_t len;
 	struct fx_diag *diag;
 	u32 n, cap;
+	/* the place printed last, from which the next is found */
+	const char *last;	/* where its line begins */
+	u32 last_line;		/* 0: none yet */
+	u32 last_col, last_at;	/* a column of the line, and its byte */
 };
 
 struct fx_diags *fx_diags_new(const char *path, const char *text, size_t len)
@@ -232,20 +246,34 @@ static int by_place(const void *a, const void *b)
 	return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-/* One source line without its end; false when there is none such. */
-static bool source_line(const struct fx_diags *d, u32 line, const char **start,
+/*
+ * One source line without its end; false when there is none such. Diagnostics
+ * are printed in the file's order, so that it mostly goes on from the last.
+ */
+static bool source_line(struct fx_diags *d, u32 line, const char **start,
 			u32 *len)
 {
 	const char *p = d->text, *end = d->text + d->len, *nl;
+	u32 at = 1;
 
 	if (!p || !line)
 		return false;
-	for (; line > 1; line--) {
+	if (d->last_line && d->last_line <= line) {
+		p = d->last;
+		at = d->last_line;
+	}
+	for (; at < line; at++) {
 		p = memchr(p, '\n', end - p);
 		if (!p)
 			return false;
 		p++;
 	}
+	if (d->last_line != line) {
+		d->last_col = 1;
+		d->last_at = 0;
+	}
+	d->last = p;
+	d->last_line = line;
 	nl = memchr(p, '\n', end - p);
 	*start = p;
 	*len = (nl ? nl : end) - p;
@@ -262,50 +290,66 @@ static void place(const struct fx_diags *d, struct fx_pos pos, FILE *out)
 		fprintf(out, "%s: ", d->path);
 }
 
-/* Nothing of the file reaches a terminal as a control character. */
-static void put_plain(const char *s, u32 len, FILE *out)
-{
-	for (u32 i = 0; i < len; i++)
-		fputc(s[i] == '\t' || (unsigned char)s[i] >= 0x20 ?
-		      (s[i] == 0x7f ? '?' : s[i]) : '?', out);
-}
-
 static bool utf8_tail(char c)
 {
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* The line and a caret below the column, which counts characters. */
-static void excerpt(const struct fx_diags *d, struct fx_pos pos, FILE *out)
-{
-	u32 width = 160, len, first = 0, at = 0, col;
+/* What is shown of a line: all, or what stands around the place. */
+struct window {
 	const char *line;
+	u32 first, end;		/* bytes of the line */
+	u32 at;			/* of the place */
+};
 
-	if (!source_line(d, pos.line, &line, &len))
-		return;
-	for (col = 1; at < len && col < pos.col; col++)
-		for (at++; at < len && utf8_tail(line[at]);)
-			at++;
-	/* a window of a long line, as of machine-made JSON */
-	if (at > width / 2 && len > width)
-		first = at - width / 2;
-	while (first < len && first && utf8_tail(line[first]))
-		first++;
-	if (len - first > width) {
-		len = first + width;
-		while (len > first && utf8_tail(line[len]))
-			len--;
+/* Machine-made JSON has lines of megabytes, and an error in each value. */
+static bool window(struct fx_diags *d, struct fx_pos pos, struct window *w)
+{
+	const u32 width = 160;
+	u32 len, col = 1;
+
+	*w = (struct window){ 0 };
+	if (!source_line(d, pos.line, &w->line, &len))
+		return false;
+	if (d->last_col <= pos.col) {
+		col = d->last_col;
+		w->at = d->last_at;
 	}
+	for (; w->at < len && col < pos.col; col++)
+		for (w->at++; w->at < len && utf8_tail(w->line[w->at]);)
+			w->at++;
+	d->last_col = col;
+	d->last_at = w->at;
+	if (w->at > width / 2 && len > width)
+		w->first = w->at - width / 2;
+	while (w->first < len && w->first && utf8_tail(w->line[w->first]))
+		w->first++;
+	w->end = len;
+	if (len - w->first > width) {
+		w->end = w->first + width;
+		while (w->end > w->first && utf8_tail(w->line[w->end]))
+			w->end--;
+	}
+	return true;
+}
+
+/* The line and a caret below the column, which counts characters. */
+static void excerpt(struct fx_diags *d, struct fx_pos pos, FILE *out)
+{
+	struct window w;
+
+	if (!window(d, pos, &w))
+		return;
 	fprintf(out, "%5u | ", pos.line);
-	put_plain(line + first, len - first, out);
+	put_plain(w.line + w.first, w.end - w.first, out);
 	fprintf(out, "\n      | ");
-	for (u32 i = first; i < at; i++)
-		if (!utf8_tail(line[i]))
-			fputc(line[i] == '\t' ? '\t' : ' ', out);
+	for (u32 i = w.first; i < w.at; i++)
+		if (!utf8_tail(w.line[i]))
+			fputc(w.line[i] == '\t' ? '\t' : ' ', out);
 	fprintf(out, "^\n");
 }
 
-static void print_text(const struct fx_diags *d, const struct fx_diag *g)
+static void print_text(struct fx_diags *d, const struct fx_diag *g)
 {
 	place(d, g->pos, stderr);
 	fprintf(stderr, "error[FX%04u]: ", g->code);
@@ -336,13 +380,12 @@ static void json_place(const struct fx_diags *d, struct json_object *o,
 	fx_json_u64(o, "column", pos.col);
 }
 
-static void print_json(const struct fx_diags *d, const struct fx_diag *g)
+static void print_json(struct fx_diags *d, const struct fx_diag *g)
 {
 	struct json_object *o = fx_json_object();
 	struct json_object *notes, *note;
-	const char *line;
+	struct window w;
 	char *s;
-	u32 len;
 
 	s = fx_asprintf("FX%04u", g->code);
 	fx_json_str(o, "code", s);
@@ -350,8 +393,8 @@ static void print_json(const struct fx_diags *d, const struct fx_diag *g)
 	fx_json_str(o, "severity", "error");
 	json_place(d, o, g->pos);
 	fx_json_str(o, "message", g->text);
-	if (source_line(d, g->pos.line, &line, &len)) {
-		s = fx_strndup(line, len);
+	if (window(d, g->pos, &w)) {
+		s = fx_strndup(w.line + w.first, w.end - w.first);
 		fx_json_str(o, "source", s);
 		free(s);
 	}

@@ -79,6 +79,7 @@ class Run:
                               capture_output=True, timeout=timeout, check=False,
                               env={**os.environ, **(env or {})})
         self.rc = done.returncode
+        self.raw = done.stdout
         self.out = done.stdout.decode("utf-8", "replace")
         self.err = done.stderr.decode("utf-8", "replace")
         if "Sanitizer" in self.err or "runtime error" in self.err or self.rc not in (0, 1, 2):

@@ -65,6 +65,34 @@ def json_of_errors():
         "source": "  gpu: { kind: gup, match: { driver: vgem } }", "help": "did you mean 'gpu'?"})
 
 
+def json_is_utf8():
+    """Whatever bytes the file, its name and its line have."""
+    for bad in (b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\x80"):
+        path = TMP / os.fsdecode(b"n" + bad + b".yaml")
+        path.write_bytes(b"a: [ " + bad + b" gr\xc3\xbc\xc3\x9fe \xf0\x9f\x98\x80 ]\n")
+        run = Run("compile", "-j", path)
+        same(run.rc, 1)
+        found = json.loads(run.raw.decode("utf-8"))["diagnostics"][0]
+        want("\ufffd" in found["file"] and "\ufffd" in found["source"], bad, found)
+        want("grüße \U0001f600 ]" in found["source"], bad, found)
+    run = Run("compile", "-j", TMP / os.fsdecode(b"\xff\xfe"))
+    want("\ufffd\ufffd" in json.loads(run.raw.decode("utf-8"))["errors"][0], run.out)
+    # nor does the name control a terminal
+    want("\x1b" not in Run("compile", TMP / "\x1b[2J").err, "control characters")
+
+
+def json_of_one_line():
+    """An error in each value of a line is told with what stands around it."""
+    many = 3000
+    text = "{" + "".join(f'"key{i:04}": 1, ' for i in range(many)) + '"z": 1}'
+    run = Run("compile", "-j", write("one.json", text))
+    found = {d["column"]: d["source"] for d in run.json["diagnostics"]}
+    want(len(found) > many, len(found))
+    for i in (0, 7, many // 2, many - 1):
+        want(f'"key{i:04}"' in found[text.index(f'"key{i:04}"') + 1], i)
+    want(max(map(len, found.values())) <= 160, "long lines")
+
+
 def text_of_errors():
     path = write("t.yaml", GRAPH.replace("edge: back", "edge: out"))
     run = Run("compile", path)
@@ -271,7 +299,7 @@ def modes():
 
 
 TESTS = [(f.__name__.replace("_", " "), f) for f in (
-    help_of_each, wrong_words, json_of_errors, text_of_errors, many_errors, document, json_graph, bundle,
+    help_of_each, wrong_words, json_of_errors, json_is_utf8, json_of_one_line, text_of_errors, many_errors, document, json_graph, bundle,
     keeps_what_works, shipped_policies, clang_trouble, interrupted, output_is_full, disk_is_full, modes)]
 
 sys.exit(main(TESTS))
