@@ -62,6 +62,7 @@ struct fx_command {
 extern bool fx_json_mode;
 
 enum fx_rc fx_command_main(const struct fx_command *cmd, int argc, char **argv);
+void fx_command_find_json(int argc, char **argv);
 void fx_command_help(const struct fx_command *cmd);
 
 #endif /* FX_CMD_H */

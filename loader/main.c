@@ -52,6 +52,7 @@ int main(int argc, char **argv)
 							     argc - 1,
 							     argv + 1));
 
+	fx_command_find_json(argc, argv);
 	near = fx_nearest(argv[1], command_name, NULL);
 	if (near)
 		fx_err("there is no command '%s'; did you mean '%s'?", argv[1],

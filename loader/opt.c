@@ -198,6 +198,12 @@ static enum fx_rc parse(const struct fx_command *cmd, int argc, char **argv,
 			       argv[i]);
 			return FX_RC_INPUT;
 		}
+		/* "" would name a directory of all graphs, or every policy */
+		if (!*argv[i]) {
+			fx_err("%s takes %s: %s, not an empty word", cmd->name,
+			       operand->name, operand->help);
+			return FX_RC_INPUT;
+		}
 		*(const char **)(config + operand->at) = argv[i++];
 		operand++;
 	}
@@ -218,6 +224,20 @@ static enum fx_rc parse(const struct fx_command *cmd, int argc, char **argv,
 }
 
 /**
+ * fx_command_find_json() - look for -j where reading the words has stopped
+ * @argc: words
+ * @argv: the words
+ *
+ * Whoever asks for JSON gets the errors in it, wherever the -j stands.
+ */
+void fx_command_find_json(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "-j") || !strcmp(argv[i], "--json"))
+			fx_json_mode = true;
+}
+
+/**
  * fx_command_main() - read a subcommand's command line and run it
  * @cmd: the subcommand
  * @argc: words, with its name
@@ -233,6 +253,8 @@ enum fx_rc fx_command_main(const struct fx_command *cmd, int argc, char **argv)
 	if (cmd->defaults)
 		memcpy(config, cmd->defaults, cmd->config_size);
 	rc = parse(cmd, argc, argv, config);
+	if (rc != FX_RC_OK)
+		fx_command_find_json(argc, argv);
 	if (rc == FX_RC_OK && help_wanted)
 		fx_command_help(cmd);
 	else if (rc == FX_RC_OK)

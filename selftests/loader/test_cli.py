@@ -42,6 +42,7 @@ def wrong_words():
             (("compile", "--ouput", "x", "g"), "--output"), (("compile", "g", "-z"), "no option"),
             (("compile", "g", "-o"), "needs a value"), (("compile", "g", "--json=1"), "no value"),
             (("compile", "g", "p", "-o", "a", "-o", "b"), "twice"), (("compile", "g", "p", "-o", ""), "empty"),
+            (("compile", ""), "empty"), (("explain", ""), "empty"),
             (("compile", "g", "p"), "-o"), (("compile", "g", "-o", "b"), "policy"),
             (("model", "m"), "--tokens"), (("model", "m", "--tokens", "1KiB"), "number"),
             (("model", "m", "--tokens", "0x"), "number"), (("explain", "FX12345"), "no code"),
@@ -57,6 +58,10 @@ def json_of_errors():
     same(run.rc, 1)
     same(run.json["diagnostics"], [])
     want("nowhere" in run.json["errors"][0])
+    # wherever the -j stands
+    for args in (("compile", "--ouput", "x", "-j"), ("compil", "-j"), ("explain", "a", "b", "--json")):
+        same((Run(*args).rc, len(Run(*args).json["errors"])), (1, 1), args)
+    same(Run("compile", "--ouput", "--", "-j").out, "")
     run = Run("compile", "-j", write("a.yaml", GRAPH.replace("kind: gpu", "kind: gup")))
     same(run.err, "", "text next to JSON")
     found = run.json["diagnostics"][0]
