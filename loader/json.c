@@ -108,6 +108,11 @@ void fx_json_s64(struct json_object *o, const char *key, s64 v)
 	fx_json_put(o, key, check(json_object_new_int64(v)));
 }
 
+void fx_json_double(struct json_object *o, const char *key, double v)
+{
+	fx_json_put(o, key, check(json_object_new_double(v)));
+}
+
 void fx_json_bool(struct json_object *o, const char *key, bool v)
 {
 	fx_json_put(o, key, check(json_object_new_boolean(v)));

@@ -15,6 +15,8 @@ void fx_json_put(struct json_object *o, const char *key, struct json_object *v);
 void fx_json_str(struct json_object *o, const char *key, const char *v);
 void fx_json_u64(struct json_object *o, const char *key, u64 v);
 void fx_json_s64(struct json_object *o, const char *key, s64 v);
+/* @v is finite: JSON has no other */
+void fx_json_double(struct json_object *o, const char *key, double v);
 void fx_json_bool(struct json_object *o, const char *key, bool v);
 void fx_json_hex(struct json_object *o, const char *key, const u8 *v, size_t n);
 void fx_json_add(struct json_object *array, struct json_object *v);

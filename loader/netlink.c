@@ -49,6 +49,7 @@ struct exchange {
 	struct fx_nl *nl;
 	struct nl_msg *request;
 	bool done;
+	bool got;			/* a row at least */
 	int err;
 	enum fx_cmd cmd;		/* of the rows */
 	void *row;
@@ -115,16 +116,16 @@ static int on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
 {
 	struct nlmsghdr *h = (struct nlmsghdr *)((char *)e - NLMSG_HDRLEN);
 	struct exchange *x = arg;
-	size_t skip = sizeof(*e);
-	int len;
+	u64 skip = sizeof(*e), len = h->nlmsg_len - NLMSG_HDRLEN;
 
 	(void)from;
+	/* the request is repeated here, or only its header */
 	if (!(h->nlmsg_flags & NLM_F_CAPPED))
-		skip += NLMSG_ALIGN(e->msg.nlmsg_len) - sizeof(e->msg);
-	len = (int)h->nlmsg_len - (int)NLMSG_HDRLEN - (int)skip;
-	if (!(h->nlmsg_flags & NLM_F_ACK_TLVS) || len < 0)
-		len = 0;
-	keep_reason(x, e->error, (struct nlattr *)((char *)e + skip), len);
+		skip += NLMSG_ALIGN((u64)e->msg.nlmsg_len) - sizeof(e->msg);
+	if (!(h->nlmsg_flags & NLM_F_ACK_TLVS) || skip > len)
+		skip = len;
+	keep_reason(x, e->error, (struct nlattr *)((char *)e + skip),
+		    (int)(len - skip));
 	x->done = true;
 	return NL_STOP;
 }
@@ -159,6 +160,14 @@ static int on_finish(struct nl_msg *msg, void *arg)
 	return NL_STOP;
 }
 
+static int foreign(struct exchange *x)
+{
+	x->err = -EPROTO;
+	snprintf(x->nl->why, sizeof(x->nl->why),
+		 "the kernel's answer is not of this version; module and fabricctl do not belong together");
+	return x->err;
+}
+
 static int on_valid(struct nl_msg *msg, void *arg)
 {
 	struct genlmsghdr *g = nlmsg_data(nlmsg_hdr(msg));
@@ -168,21 +177,24 @@ static int on_valid(struct nl_msg *msg, void *arg)
 		return NL_SKIP;
 	if (fx_nl_row(x->cmd, genlmsg_attrdata(g, 0), genlmsg_attrlen(g, 0),
 		      x->row)) {
-		x->err = -EPROTO;
-		snprintf(x->nl->why, sizeof(x->nl->why),
-			 "the kernel's answer is not of this version; module and fabricctl do not belong together");
+		foreign(x);
 		return NL_SKIP;
 	}
+	x->got = true;
 	if (x->fn)
 		x->fn(x->row, x->arg);
 	return NL_OK;
 }
 
+/* NULL for a name that no graph can have. */
 static struct nl_msg *new_request(struct fx_nl *nl, enum fx_cmd cmd, int flags,
 				  const char *graph, size_t room)
 {
-	struct nl_msg *m = nlmsg_alloc_size(room + 512);
+	struct nl_msg *m;
 
+	if (graph && strlen(graph) >= FX_NAME_LEN)
+		return NULL;
+	m = nlmsg_alloc_size(room + 512);
 	if (!m || !genlmsg_put(m, NL_AUTO_PORT, NL_AUTO_SEQ, nl->family, 0,
 			       flags | NLM_F_REQUEST, cmd, FX_GENL_VERSION) ||
 	    (graph && nla_put_string(m, FX_A_NAME, graph))) {
@@ -195,12 +207,18 @@ static struct nl_msg *new_request(struct fx_nl *nl, enum fx_cmd cmd, int flags,
 /* Send @m, which is released, and read until its answer is complete. */
 static int exchange(struct fx_nl *nl, struct nl_msg *m, struct exchange *x)
 {
-	struct nl_cb *cb = nl_cb_alloc(NL_CB_CUSTOM);
+	struct nl_cb *cb;
 	int err;
 
 	x->nl = nl;
 	x->request = m;
 	nl->why[0] = 0;
+	if (!m) {
+		snprintf(nl->why, sizeof(nl->why),
+			 "no graph has a name of %d characters or more", FX_NAME_LEN);
+		return -ENOENT;
+	}
+	cb = nl_cb_alloc(NL_CB_CUSTOM);
 	if (!cb) {
 		err = -NLE_NOMEM;
 		goto out;
@@ -386,9 +404,11 @@ int fx_nl_bypass(struct fx_nl *nl, const char *graph)
 int fx_nl_graph_get(struct fx_nl *nl, const char *graph, struct fx_nl_graph *out)
 {
 	struct exchange x = { .cmd = FX_CMD_GRAPH_GET, .row = out };
+	int err = exchange(nl, new_request(nl, FX_CMD_GRAPH_GET, NLM_F_ACK,
+					   graph, 0), &x);
 
-	return exchange(nl, new_request(nl, FX_CMD_GRAPH_GET, NLM_F_ACK, graph,
-					0), &x);
+	/* done without an answer: @out is as it was */
+	return !err && !x.got ? foreign(&x) : err;
 }
 
 /**

@@ -77,26 +77,6 @@ static const struct field counter_fields[] = {
 	FIELD(FX_A_INVALID, fx_nl_counter, invalid),
 };
 
-static const struct row {
-	size_t size;
-	const struct field *field;
-	u32 n;
-} rows[__FX_CMD_MAX] = {
-#define ROW(cmd, type, fields)						\
-	[cmd] = { sizeof(struct type), fields, ARRAY_SIZE(fields) }
-	ROW(FX_CMD_GRAPH_GET, fx_nl_graph, graph_fields),
-	ROW(FX_CMD_PLACE_GET, fx_nl_place, place_fields),
-	ROW(FX_CMD_CLASS_GET, fx_nl_class, class_fields),
-	ROW(FX_CMD_EDGE_GET, fx_nl_edge, edge_fields),
-	ROW(FX_CMD_COUNTER_GET, fx_nl_counter, counter_fields),
-#undef ROW
-};
-
-size_t fx_nl_row_size(enum fx_cmd cmd)
-{
-	return rows[cmd].size;
-}
-
 static int fill(const struct field *f, struct nlattr *a, char *row)
 {
 	size_t len;
@@ -112,8 +92,55 @@ static int fill(const struct field *f, struct nlattr *a, char *row)
 	}
 	/* the row was zeroed: what is too long is cut and still ends */
 	len = strnlen(nla_data(a), len);
-	memcpy(row + f->at, nla_data(a), len < f->size ? len : f->size - 1U);
+	len = len < f->size ? len : f->size - 1U;
+	memcpy(row + f->at, nla_data(a), len);
+	/* a policy says what it likes, and it ends up on root's terminal */
+	for (char *c = row + f->at; *c; c++)
+		if (((u8)*c < 0x20 && !strchr("\t\n", *c)) || *c == 0x7f)
+			*c = '?';
 	return 0;
+}
+
+static bool ends(const char *s, size_t size)
+{
+	return memchr(s, 0, size);
+}
+
+/* What others index and print by: lengths within their arrays, names that end. */
+static bool is_place(const void *row)
+{
+	const struct fx_place_desc *d = &((const struct fx_nl_place *)row)->desc;
+
+	return ends(d->name, sizeof(d->name)) && ends(d->match, sizeof(d->match));
+}
+
+static bool is_class(const void *row)
+{
+	const struct fx_class_desc *d = &((const struct fx_nl_class *)row)->desc;
+
+	return ends(d->name, sizeof(d->name)) && d->n_to <= FX_MAX_TO &&
+	       d->n_xforms <= FX_MAX_XFORMS;
+}
+
+static const struct row {
+	size_t size;
+	const struct field *field;
+	u32 n;
+	bool (*sound)(const void *row);
+} rows[__FX_CMD_MAX] = {
+#define ROW(cmd, type, fields, sound)					\
+	[cmd] = { sizeof(struct type), fields, ARRAY_SIZE(fields), sound }
+	ROW(FX_CMD_GRAPH_GET, fx_nl_graph, graph_fields, NULL),
+	ROW(FX_CMD_PLACE_GET, fx_nl_place, place_fields, is_place),
+	ROW(FX_CMD_CLASS_GET, fx_nl_class, class_fields, is_class),
+	ROW(FX_CMD_EDGE_GET, fx_nl_edge, edge_fields, NULL),
+	ROW(FX_CMD_COUNTER_GET, fx_nl_counter, counter_fields, NULL),
+#undef ROW
+};
+
+size_t fx_nl_row_size(enum fx_cmd cmd)
+{
+	return rows[cmd].size;
 }
 
 /* Fill the row of @cmd from an answer's attributes; -EPROTO: not of this version. */
@@ -126,7 +153,7 @@ int fx_nl_row(enum fx_cmd cmd, struct nlattr *attrs, int len, void *row)
 	memset(row, 0, r->size);
 	for (u32 i = 0; !err && i < r->n; i++)
 		err = fill(&r->field[i], tb[r->field[i].attr], row);
-	return err;
+	return !err && r->sound && !r->sound(row) ? -EPROTO : err;
 }
 
 /* The events of one message, copied to @room because attributes align to 4. */

@@ -68,21 +68,6 @@ void fx_tables_free(struct fx_tables *t)
 
 /* ---- words ------------------------------------------------------------ */
 
-/* Names in an array that another program filled: it may lack its NUL. */
-static char *bounded(const char *name, size_t size)
-{
-	return fx_strndup(name, strnlen(name, size));
-}
-
-static void put_name(struct json_object *o, const char *key, const char *name,
-		     size_t size)
-{
-	char *s = bounded(name, size);
-
-	fx_json_str(o, key, s);
-	free(s);
-}
-
 char *fx_ops_text(u64 ops)
 {
 	struct fx_words w = { 0 };
@@ -120,7 +105,7 @@ static const char *place_name(const struct fx_tables *t, u32 i)
 
 	if (i == FX_PLACE_NONE)
 		return "-";
-	if (i < t->n_place && memchr(t->place[i].desc.name, 0, FX_NAME_LEN))
+	if (i < t->n_place)
 		return t->place[i].desc.name;
 	snprintf(number, sizeof(number), "#%u", i);
 	return number;
@@ -168,10 +153,10 @@ struct json_object *fx_place_json(const struct fx_nl_place *p)
 	struct json_object *o = fx_json_object();
 
 	fx_json_u64(o, "index", p->index);
-	put_name(o, "place", p->desc.name, sizeof(p->desc.name));
+	fx_json_str(o, "place", p->desc.name);
 	fx_json_str(o, "kind", fx_name(&fx_place_kinds, p->desc.kind));
 	fx_json_str(o, "match_kind", fx_name(&fx_match_kinds, p->desc.match_kind));
-	put_name(o, "match", p->desc.match, sizeof(p->desc.match));
+	fx_json_str(o, "match", p->desc.match);
 	fx_json_bool(o, "appears_later", p->desc.flags & FX_PLACE_F_LATER);
 	fx_json_bool(o, "bound", p->bound);
 	if (p->node != FX_NODE_NONE)
@@ -193,18 +178,18 @@ struct json_object *fx_class_json(const struct fx_nl_class *c,
 	struct json_object *o = fx_json_object(), *list;
 
 	fx_json_u64(o, "index", c->index);
-	put_name(o, "class", d->name, sizeof(d->name));
+	fx_json_str(o, "class", d->name);
 	if (t->n_place) {
 		fx_json_str(o, "from", place_name(t, d->from));
 		list = fx_json_array();
-		for (u32 i = 0; i < d->n_to && i < FX_MAX_TO; i++)
+		for (u32 i = 0; i < d->n_to; i++)
 			fx_json_add_str(list, place_name(t, d->to[i]));
 		fx_json_put(o, "to", list);
 		fx_json_str(o, "element", fx_name(&fx_elements, d->element));
 		fx_json_str(o, "order", fx_name(&fx_orders, d->order));
 		fx_json_str(o, "owner", fx_name(&fx_owners, d->owner));
 		list = fx_json_array();
-		for (u32 i = 0; i < d->n_xforms && i < FX_MAX_XFORMS; i++)
+		for (u32 i = 0; i < d->n_xforms; i++)
 			fx_json_add_str(list, fx_name(&fx_xforms, d->xform[i].kind));
 		fx_json_put(o, "transform", list);
 		fx_json_u64(o, "first", d->first);
@@ -246,6 +231,8 @@ struct json_object *fx_event_json(const struct fx_event *ev, const char *graph)
 		fx_json_u64(o, "place", ev->place);
 	fx_json_str(o, "reason", fx_name(&fx_reasons, ev->reason));
 	fx_json_s64(o, "error", ev->error);
+	if (ev->type == FX_EV_EJECT)
+		fx_json_str(o, "exit", fx_name(&fx_exits, ev->arg0));
 	fx_json_u64(o, "bytes", ev->bytes);
 	fx_json_u64(o, "pid", ev->pid);
 	fx_json_u64(o, "arg0", ev->arg0);
@@ -265,10 +252,10 @@ void fx_places_print(const struct fx_tables *t)
 		const struct fx_nl_place *p = &t->place[i];
 
 		snprintf(node, sizeof(node), "%d", p->node);
-		snprintf(match, sizeof(match), "%s %.*s",
+		snprintf(match, sizeof(match), "%s %s",
 			 fx_name(&fx_match_kinds, p->desc.match_kind),
-			 FX_MATCH_LEN, p->desc.match);
-		printf("%-16.64s %-7s %-28s %5s %20llu ", p->desc.name,
+			 p->desc.match);
+		printf("%-16s %-7s %-28s %5s %20llu ", p->desc.name,
 		       fx_name(&fx_place_kinds, p->desc.kind),
 		       p->desc.match_kind == FX_MATCH_NONE ? "-" : match,
 		       p->node == FX_NODE_NONE ? "-" : node, p->used);
@@ -287,7 +274,7 @@ void fx_classes_print(const struct fx_tables *t)
 	for (u32 i = 0; i < t->n_class; i++) {
 		const struct fx_nl_class *c = &t->cls[i];
 
-		printf("%-24.64s %12llu %10llu %10llu %16llu %16llu %12llu %12llu\n",
+		printf("%-24s %12llu %10llu %10llu %16llu %16llu %12llu %12llu\n",
 		       c->desc.name, c->moves, c->refused, c->failed,
 		       c->bytes_in, c->bytes_out,
 		       c->moves ? c->ns / c->moves : 0,

@@ -155,6 +155,108 @@ static void events(void **state)
 	nlmsg_free(m);
 }
 
+/* An answer with one attribute wrong, of a place or a class. */
+static int read_place(const struct fx_place_desc *d)
+{
+	struct fx_nl_place *row = fx_alloc(sizeof(*row));
+	struct nl_msg *m = message();
+	struct nlattr *a;
+	int len, err;
+	u64 used = 0;
+	u32 v = 0;
+	u8 bound = 0;
+
+	nla_put(m, FX_A_INDEX, sizeof(v), &v);
+	nla_put(m, FX_A_PLACE, sizeof(*d), d);
+	nla_put(m, FX_A_NODE, sizeof(v), &v);
+	nla_put(m, FX_A_BOUND, sizeof(bound), &bound);
+	nla_put(m, FX_A_USED, sizeof(used), &used);
+	a = attrs(m, &len);
+	err = fx_nl_row(FX_CMD_PLACE_GET, a, len, row);
+	nlmsg_free(m);
+	free(row);
+	return err;
+}
+
+static int read_class(const struct fx_class_desc *d)
+{
+	static const int counters[] = {
+		FX_A_ASKED, FX_A_REFUSED, FX_A_FAILED, FX_A_BYTES_IN,
+		FX_A_BYTES_OUT, FX_A_NS, FX_A_VERIFY_NS,
+	};
+	struct fx_nl_class *row = fx_alloc(sizeof(*row));
+	struct nl_msg *m = message();
+	struct nlattr *a;
+	int len, err;
+	u64 n = 0;
+	u32 v = 0;
+
+	nla_put(m, FX_A_INDEX, sizeof(v), &v);
+	nla_put(m, FX_A_CLASS, sizeof(*d), d);
+	for (u32 i = 0; i < ARRAY_SIZE(counters); i++)
+		nla_put(m, counters[i], sizeof(n), &n);
+	a = attrs(m, &len);
+	err = fx_nl_row(FX_CMD_CLASS_GET, a, len, row);
+	nlmsg_free(m);
+	free(row);
+	return err;
+}
+
+/* Names without an end and lengths beyond their arrays do not get in. */
+static void descriptions(void **state)
+{
+	struct fx_place_desc p = { .name = "host", .match = "0" };
+	struct fx_class_desc c = { .name = "out", .n_to = FX_MAX_TO };
+
+	(void)state;
+	assert_int_equal(read_place(&p), 0);
+	memset(p.name, 'x', sizeof(p.name));
+	assert_int_not_equal(read_place(&p), 0);
+	p.name[sizeof(p.name) - 1] = 0;
+	assert_int_equal(read_place(&p), 0);
+	memset(p.match, 'x', sizeof(p.match));
+	assert_int_not_equal(read_place(&p), 0);
+
+	assert_int_equal(read_class(&c), 0);
+	c.n_to++;
+	assert_int_not_equal(read_class(&c), 0);
+	c.n_to = 1;
+	c.n_xforms = FX_MAX_XFORMS + 1;
+	assert_int_not_equal(read_class(&c), 0);
+	c.n_xforms = 0;
+	memset(c.name, 'x', sizeof(c.name));
+	assert_int_not_equal(read_class(&c), 0);
+}
+
+/* What a policy says at its end does not control the terminal that shows it. */
+static void last_words(void **state)
+{
+	struct fx_nl_graph *g = fx_alloc(sizeof(*g));
+	struct nl_msg *m = message();
+	u8 digest[FX_DIGEST_LEN] = { 0 };
+	u32 count[FX_SECTS] = { 0 }, v = 0;
+	struct nlattr *a;
+	u64 big = 0;
+	int len;
+
+	(void)state;
+	nla_put_string(m, FX_A_NAME, "g");
+	nla_put(m, FX_A_DIGEST, sizeof(digest), digest);
+	nla_put(m, FX_A_GOVERNS, sizeof(v), &v);
+	nla_put(m, FX_A_COUNTS, sizeof(count), count);
+	nla_put(m, FX_A_FLAGS, sizeof(v), &v);
+	nla_put(m, FX_A_EXIT_KIND, sizeof(v), &v);
+	nla_put_string(m, FX_A_EXIT_DUMP, "a\tb\n\033[2J\x7f\xc3\xbc");
+	nla_put(m, FX_A_EMITTED, sizeof(big), &big);
+	nla_put(m, FX_A_LOST, sizeof(big), &big);
+	nla_put(m, FX_A_KMEM, sizeof(big), &big);
+	a = attrs(m, &len);
+	assert_int_equal(fx_nl_row(FX_CMD_GRAPH_GET, a, len, g), 0);
+	assert_string_equal(g->exit_dump, "a\tb\n?[2J?\xc3\xbc");
+	nlmsg_free(m);
+	free(g);
+}
+
 /* Random bytes as attributes of every command. */
 static void noise(void **state)
 {
@@ -191,6 +293,8 @@ int main(void)
 		cmocka_unit_test(counters),
 		cmocka_unit_test(strings),
 		cmocka_unit_test(events),
+		cmocka_unit_test(descriptions),
+		cmocka_unit_test(last_words),
 		cmocka_unit_test(noise),
 	};
 
