@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* fabricctl bypass: the operator's way out; needs neither bpffs nor libbpf. */
-#include <errno.h>
 #include <stdio.h>
 
 #include "cmd.h"
@@ -31,7 +30,7 @@ static enum fx_rc run(const void *config)
 	err = fx_nl_bypass(nl, c->graph);
 	if (err && c->graph) {
 		fx_session_no_graph(nl, c->graph, err);
-		rc = err == -ENOENT ? FX_RC_INPUT : FX_RC_SYSTEM;
+		rc = fx_session_rc(err);
 	} else if (err) {
 		fx_err("policies cannot be by-passed: %s", fx_nl_why(nl));
 		rc = FX_RC_SYSTEM;

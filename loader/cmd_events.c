@@ -160,7 +160,7 @@ static enum fx_rc run(const void *config)
 		err = fx_nl_graph_get(ask, c->graph, g);
 		if (err) {
 			fx_session_no_graph(ask, c->graph, err);
-			rc = err == -ENOENT ? FX_RC_INPUT : FX_RC_SYSTEM;
+			rc = fx_session_rc(err);
 			goto out;
 		}
 		add_source(g, &s);

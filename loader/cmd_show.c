@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* fabricctl show: one graph with its places, classes and counters. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -116,11 +115,9 @@ static enum fx_rc run(const void *config)
 	nl = fx_nl_open();
 	if (!nl)
 		goto out;
-	err = fx_tables_read(nl, c->graph, true, &t);
-	if (err) {
-		rc = err == -ENOENT ? FX_RC_INPUT : FX_RC_SYSTEM;
+	rc = fx_session_rc(fx_tables_read(nl, c->graph, true, &t));
+	if (rc != FX_RC_OK)
 		goto out;
-	}
 	if (fx_json_mode)
 		o = json(&t);
 	else
@@ -135,13 +132,13 @@ static enum fx_rc run(const void *config)
 		err = fx_nl_dump(nl, FX_CMD_EDGE_GET, c->graph, on_edge, list);
 		if (err) {
 			fx_session_no_graph(nl, c->graph, err);
+			rc = fx_session_rc(err);
 			goto out;
 		}
 	}
 	if (o)
 		fx_json_print(o);
 	o = NULL;
-	rc = FX_RC_OK;
 out:
 	json_object_put(o);
 	fx_tables_free(&t);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* fabricctl stat: what a graph's classes moved and its policy was asked. */
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "diag.h"
 #include "json.h"
 #include "rows.h"
+#include "session.h"
 #include "system.h"
 
 struct config {
@@ -75,9 +75,7 @@ static void print(const struct fx_tables *t)
 
 static enum fx_rc read_tables(struct fx_nl *nl, const char *graph, struct fx_tables *t)
 {
-	int err = fx_tables_read(nl, graph, false, t);
-
-	return !err ? FX_RC_OK : err == -ENOENT ? FX_RC_INPUT : FX_RC_SYSTEM;
+	return fx_session_rc(fx_tables_read(nl, graph, false, t));
 }
 
 static bool same_graph(const struct fx_tables *a, const struct fx_tables *b)

@@ -52,6 +52,11 @@ const char *fx_session_policy(const struct fx_session *s)
 	return s->policy;
 }
 
+enum fx_rc fx_session_rc(int err)
+{
+	return !err ? FX_RC_OK : err == -ENOENT ? FX_RC_INPUT : FX_RC_SYSTEM;
+}
+
 void fx_session_no_graph(struct fx_nl *nl, const char *graph, int err)
 {
 	if (err == -ENOENT)

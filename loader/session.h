@@ -48,6 +48,9 @@ const char *fx_session_policy(const struct fx_session *s);
  */
 enum fx_rc fx_session_detach(const char *graph);
 
+/* What a request about a graph the user named comes to: 0 or -errno. */
+enum fx_rc fx_session_rc(int err);
+
 /* The one sentence about a graph that is not there, or what else went wrong. */
 void fx_session_no_graph(struct fx_nl *nl, const char *graph, int err);
 

@@ -286,9 +286,16 @@ static enum fx_rc check_class(const struct fx_run *r, u32 cls)
  */
 enum fx_rc fx_check_totals(struct fx_run *r)
 {
+	const struct fx_tables *b = &r->before, *a = &r->after;
 	enum fx_rc rc = FX_RC_OK;
 	u64 moves = 0;
 
+	if (a->n_class != b->n_class ||
+	    memcmp(a->graph.digest, b->graph.digest, sizeof(b->graph.digest))) {
+		fx_err("graph '%s' was replaced during the run, so nothing can be said of its counters; run again",
+		       r->opt->graph);
+		return FX_RC_SYSTEM;
+	}
 	for (u32 i = 0; i < r->before.n_class && rc == FX_RC_OK; i++)
 		rc = check_class(r, i);
 	for (u32 i = 0; i < r->n_row; i++)

@@ -78,7 +78,7 @@ int fx_dev_submit(int dev, const struct fx_desc *desc, u32 n)
 
 		if (ioctl(dev, FX_IOC_SUBMIT, &a))
 			return -errno;
-		if (!a.accepted)
+		if (!a.accepted || a.accepted > a.n)
 			return -EPROTO;
 		desc += a.accepted;
 		n -= a.accepted;
@@ -102,6 +102,8 @@ int fx_dev_wait(int dev, struct fx_completion *done, u32 n)
 		}
 		if (!a.got)
 			return -ETIMEDOUT;
+		if (a.got > n)
+			return -EPROTO;
 		done += a.got;
 		n -= a.got;
 	}

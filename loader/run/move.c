@@ -91,6 +91,14 @@ static struct fx_desc descriptor(u64 cookie, u32 edge, u32 src, u64 bytes)
 	};
 }
 
+/* Whether a completion is of one of @n descriptors, and indexes what there is. */
+static bool is_of(const struct fx_run *r, const struct fx_completion *c,
+		  const struct fx_desc *desc, u32 n)
+{
+	return c->cookie >= desc[0].cookie && c->cookie - desc[0].cookie < n &&
+	       c->edge < r->n_edges && c->place < r->before.n_place;
+}
+
 /* Submit, wait, and see that all went well. */
 static enum fx_rc execute(struct fx_run *r, const struct fx_desc *desc,
 			  struct fx_completion *done, u32 n)
@@ -105,8 +113,14 @@ static enum fx_rc execute(struct fx_run *r, const struct fx_desc *desc,
 		return FX_RC_SYSTEM;
 	}
 	for (u32 i = 0; i < n; i++) {
-		if (!done[i].error)
+		if (!done[i].error && is_of(r, &done[i], desc, n))
 			continue;
+		if (!done[i].error) {
+			fx_err("graph '%s': a completion (cookie %llu, edge %u, place %u) is of nothing that was submitted",
+			       r->opt->graph, done[i].cookie, done[i].edge,
+			       done[i].place);
+			return FX_RC_SYSTEM;
+		}
 		fx_err("the move of edge %u of graph '%s' ended %s: %s", done[i].edge,
 		       r->opt->graph, fx_name(&fx_reasons, done[i].reason),
 		       strerror(-done[i].error));

@@ -38,6 +38,28 @@ static void add_edge(const void *row, void *arg)
 	r->edges[r->n_edges++] = e->desc;
 }
 
+/*
+ * The tables are read one after the other, and another graph may be loaded
+ * under the name in between: what indexes one must do so in the other.
+ */
+static bool fit_together(const struct fx_run *r)
+{
+	const struct fx_tables *t = &r->before;
+	bool fit = true;
+
+	for (u32 i = 0; i < t->n_class && fit; i++) {
+		const struct fx_class_desc *c = &t->cls[i].desc;
+
+		fit = c->from < t->n_place && c->first <= r->n_edges &&
+		      c->count <= r->n_edges - c->first;
+		for (u32 j = 0; j < c->n_to; j++)
+			fit = fit && c->to[j] < t->n_place;
+	}
+	for (u32 i = 0; i < r->n_edges && fit; i++)
+		fit = r->edges[i].cls < t->n_class;
+	return fit;
+}
+
 /* The data is checked in words and blocks, pages by the page. */
 static enum fx_rc check_sizes(const struct fx_run *r, const struct fx_class_desc *c)
 {
@@ -57,7 +79,8 @@ static enum fx_rc check_sizes(const struct fx_run *r, const struct fx_class_desc
  * fx_run_plan() - find the class that moves out
  * @r: with options, connection and tables
  *
- * Return: FX_RC_OK with r->cls and r->edges set.
+ * Return: FX_RC_OK with r->cls and r->edges set; FX_RC_INPUT when the graph has
+ * none, FX_RC_SYSTEM when it cannot be read; both after one sentence.
  */
 enum fx_rc fx_run_plan(struct fx_run *r)
 {
@@ -69,6 +92,11 @@ enum fx_rc fx_run_plan(struct fx_run *r)
 	if (err) {
 		fx_err("the edges of graph '%s' cannot be read: %s", r->opt->graph,
 		       fx_nl_why(r->nl));
+		return FX_RC_SYSTEM;
+	}
+	if (!fit_together(r)) {
+		fx_err("graph '%s' was replaced while it was read; run again",
+		       r->opt->graph);
 		return FX_RC_SYSTEM;
 	}
 	for (u32 i = 0; i < t->n_class && found == FX_EDGE_NONE; i++) {
