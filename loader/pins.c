@@ -24,33 +24,35 @@ static const char *const parts[] = { "maps", "progs" };
 
 char *fx_pins_dir(const char *graph)
 {
-	size_t len = strlen(ROOT) + 1;
-	char *dir = fx_alloc(len + 3 * strlen(graph) + 1);
-	char *to = dir + len;
+	char *name = fx_alloc(3 * strlen(graph) + 1), *to = name, *dir;
 
-	memcpy(dir, ROOT "/", len);
 	for (; *graph; graph++) {
-		if (*graph == '.' || *graph == '%')
-			to += sprintf(to, "%%%02x", (unsigned char)*graph);
-		else
+		if (fx_is_word(*graph) || *graph == '-')
 			*to++ = *graph;
+		else
+			to += sprintf(to, "%%%02x", (unsigned char)*graph);
 	}
 	*to = 0;
+	/* no name is none of these either, and not the directory of all */
+	dir = fx_asprintf("%s" ROOT "/%s", fx_sys_root, *name ? name : "%");
+	free(name);
 	return dir;
 }
 
 /* ---- the directory and its lock --------------------------------------- */
 
-/* Make a directory; one that is there must be ours alone. */
-static enum fx_rc own_dir(const char *dir)
+/* Make a directory, or with !@create find it; what is there must be ours alone. */
+static enum fx_rc own_dir(const char *dir, bool create)
 {
 	struct stat st;
 
-	if (mkdir(dir, 0700) && errno != EEXIST) {
+	if (create && mkdir(dir, 0700) && errno != EEXIST) {
 		fx_err("%s cannot be made: %s", dir, strerror(errno));
 		return FX_RC_SYSTEM;
 	}
 	if (lstat(dir, &st)) {
+		if (!create && (errno == ENOENT || errno == ENAMETOOLONG))
+			return FX_RC_OK;
 		fx_err("%s: %s", dir, strerror(errno));
 		return FX_RC_SYSTEM;
 	}
@@ -97,6 +99,7 @@ static int lock_dir(const char *dir)
 
 enum fx_rc fx_pins_lock(const char *graph, bool create, struct fx_pins **out)
 {
+	char *root = fx_asprintf("%s" ROOT, fx_sys_root);
 	char *dir = fx_pins_dir(graph);
 	enum fx_rc rc = FX_RC_SYSTEM;
 	int fd = -EAGAIN;
@@ -108,12 +111,13 @@ enum fx_rc fx_pins_lock(const char *graph, bool create, struct fx_pins **out)
 	}
 	/* another command may remove the directory while we wait for its lock */
 	for (int i = 0; fd == -EAGAIN && i < 8; i++) {
-		if (create && (own_dir(ROOT) != FX_RC_OK || own_dir(dir) != FX_RC_OK))
+		if (own_dir(root, create) != FX_RC_OK ||
+		    own_dir(dir, create) != FX_RC_OK)
 			goto out;
 		fd = lock_dir(dir);
 		if (fd == -ENOENT && create)
 			fd = -EAGAIN;
-		else if (fd == -EAGAIN && !create)
+		else if ((fd == -EAGAIN || fd == -ENAMETOOLONG) && !create)
 			fd = -ENOENT;
 	}
 	if (fd == -ENOENT && !create) {
@@ -130,8 +134,10 @@ enum fx_rc fx_pins_lock(const char *graph, bool create, struct fx_pins **out)
 	*out = fx_alloc(sizeof(**out));
 	(*out)->dir = dir;
 	(*out)->fd = fd;
+	free(root);
 	return FX_RC_OK;
 out:
+	free(root);
 	free(dir);
 	return rc;
 }
@@ -146,11 +152,6 @@ void fx_pins_unlock(struct fx_pins *p)
 }
 
 /* ---- pinning ---------------------------------------------------------- */
-
-static char *sub_dir(const struct fx_pins *p, const char *sub)
-{
-	return *sub ? fx_asprintf("%s/%s", p->dir, sub) : fx_strdup(p->dir);
-}
 
 /* Pin at @dir/@name; the kernel's own maps are called .bss and the like. */
 static enum fx_rc pin(const char *dir, const char *name, int fd)
@@ -239,32 +240,36 @@ enum fx_rc fx_pins_swap(struct fx_pins *p, const char *sub)
 
 /* ---- removing --------------------------------------------------------- */
 
-static void empty_dir(const char *dir)
+static void remove_dir(int at, const char *name)
 {
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
-	DIR *d = opendir(dir);
 
-	if (!d)
-		return;
-	while ((e = readdir(d)))
-		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-			unlinkat(dirfd(d), e->d_name, 0);
-	closedir(d);
+	if (d) {
+		while ((e = readdir(d)))
+			if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+				unlinkat(fd, e->d_name, 0);
+		closedir(d);
+	} else if (fd >= 0) {
+		close(fd);
+	}
+	unlinkat(at, name, AT_REMOVEDIR);
 }
 
 void fx_pins_remove_sub(struct fx_pins *p, const char *sub)
 {
-	char *dir = sub_dir(p, sub), *path;
+	int fd = *sub ? openat(p->fd, sub, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+			       O_CLOEXEC) : p->fd;
 
-	for (u32 i = 0; i < ARRAY_SIZE(parts); i++) {
-		path = fx_asprintf("%s/%s", dir, parts[i]);
-		empty_dir(path);
-		rmdir(path);
-		free(path);
-	}
-	if (*sub)
-		rmdir(dir);
-	free(dir);
+	if (fd < 0)
+		return;
+	for (u32 i = 0; i < ARRAY_SIZE(parts); i++)
+		remove_dir(fd, parts[i]);
+	if (!*sub)
+		return;
+	close(fd);
+	unlinkat(p->fd, sub, AT_REMOVEDIR);
 }
 
 enum fx_rc fx_pins_remove(struct fx_pins *p)

@@ -6,8 +6,11 @@
  *		link				0600, the policy lives as long
  *		maps/NAME  progs/NAME		0600
  *
- * bpffs keeps '.' in names for itself, so it is written %2e (and % as %25).
- * A lock on the graph's directory lets one command change it at a time.
+ * bpffs keeps '.' in names for itself, so it is written %2e; so is all that no
+ * graph's name has, % and / before others, as names come from command lines.
+ * On some systems everybody may make directories in bpffs: ours are used only
+ * when no one else can write them, and no link is followed out of them. A lock on
+ * the graph's directory lets one command change it at a time.
  */
 #ifndef FX_PINS_H
 #define FX_PINS_H

@@ -500,6 +500,13 @@ enum fx_rc fx_session_detach(const char *graph)
 	}
 	if (fx_pins_lock(graph, false, &pins) != FX_RC_OK)
 		goto out;
+	/* whom we waited for has attached or detached meanwhile */
+	if (pins)
+		err = fx_nl_graph_get(nl, graph, g);
+	if (err && err != -ENOENT) {
+		fx_session_no_graph(nl, graph, err);
+		goto out;
+	}
 	if (err && !pins) {
 		fx_session_no_graph(nl, graph, err);
 		rc = FX_RC_INPUT;
