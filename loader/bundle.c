@@ -78,21 +78,14 @@ static struct json_object *parse_json(const char *text, size_t len)
 	return o;
 }
 
-static enum fx_rc read_json(const struct source *s, enum fx_bundle_file_id id,
-			    struct json_object **out)
+/* The object that a file's text is. */
+static enum fx_rc take_json(const struct source *s, enum fx_bundle_file_id id,
+			    const char *text, size_t len, struct json_object **out)
 {
-	enum fx_rc rc;
-	char *text = NULL;
-	size_t len;
-
-	rc = read_file(s, id, &text, &len);
-	if (rc != FX_RC_OK)
-		return rc;
 	if (len > 0x7ffffffe || strlen(text) != len)
 		*out = NULL;
 	else
 		*out = parse_json(text, len);
-	free(text);
 	if (*out && json_object_is_type(*out, json_type_object))
 		return FX_RC_OK;
 	return unsound(s, id, "this is no JSON object");
@@ -189,9 +182,15 @@ static enum fx_rc read_policy(const struct source *s, struct fx_bundle *b)
 
 static enum fx_rc read_manifest(const struct source *s, struct fx_bundle *b)
 {
-	enum fx_rc rc = read_json(s, FX_BUNDLE_MANIFEST, &b->manifest);
+	char *text = NULL;
+	enum fx_rc rc;
+	size_t len;
 	u64 format;
 
+	rc = read_file(s, FX_BUNDLE_MANIFEST, &text, &len);
+	if (rc == FX_RC_OK)
+		rc = take_json(s, FX_BUNDLE_MANIFEST, text, len, &b->manifest);
+	free(text);
 	if (rc != FX_RC_OK)
 		return rc;
 	if (!fx_json_get_u64(b->manifest, "fabric_ext_bundle", &format))
@@ -214,9 +213,11 @@ static enum fx_rc read_obligations(const struct source *s, struct fx_bundle *b)
 	rc = read_file(s, FX_BUNDLE_OBLIGATIONS, &text, &len);
 	if (rc == FX_RC_OK)
 		rc = matches(s, b->manifest, FX_BUNDLE_OBLIGATIONS, text, len);
-	free(text);
+	/* what was checked, not what lies in the file by now */
 	if (rc == FX_RC_OK)
-		rc = read_json(s, FX_BUNDLE_OBLIGATIONS, &b->obligations);
+		rc = take_json(s, FX_BUNDLE_OBLIGATIONS, text, len,
+			       &b->obligations);
+	free(text);
 	return rc;
 }
 

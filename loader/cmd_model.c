@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* fabricctl model: a model's config.json into the graph of its prefill. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,16 +101,29 @@ static enum fx_rc check_name(const char *name)
 	return ok ? FX_RC_OK : FX_RC_INPUT;
 }
 
-/* Whole or not at all: a file beside it that takes its name. */
+/*
+ * Whole or not at all: a file beside it that takes its name, while signals
+ * wait. What would take the name of a device, such as /dev/null, is refused.
+ */
 static enum fx_rc write_file(const char *path, const char *text, size_t len)
 {
 	char *tmp = fx_asprintf("%s.XXXXXX", path);
 	enum fx_rc rc = FX_RC_SYSTEM;
 	mode_t mask = umask(0);
+	sigset_t all, before;
+	struct stat st;
 	FILE *f = NULL;
 	int fd;
 
 	umask(mask);
+	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
+		fx_err("%s is no regular file; give -o another name, or leave it out and the graph goes to standard output",
+		       path);
+		free(tmp);
+		return FX_RC_INPUT;
+	}
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
 	fd = mkstemp(tmp);
 	f = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!f) {
@@ -125,6 +139,7 @@ static enum fx_rc write_file(const char *path, const char *text, size_t len)
 	if (rc != FX_RC_OK)
 		unlink(tmp);
 out:
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	free(tmp);
 	return rc;
 }

@@ -290,6 +290,21 @@ def disk_is_full():
     same([p.name for p in TMP.iterdir() if p.name.startswith(".full")], [], "left behind:")
 
 
+def only_files_are_replaced():
+    """A device or a pipe keeps its name: root would lose /dev/null."""
+    pipe, folder, link = TMP / "pipe", TMP / "folder", TMP / "link"
+    os.mkfifo(pipe)
+    folder.mkdir()
+    link.symlink_to(pipe)
+    for path in (pipe, folder, link):
+        run = Run("model", DEFAULT_MODEL, "--tokens", 128, "-o", path)
+        same((run.rc, len(run.err.splitlines())), (1, 1), path)
+        want("-o" in run.err, run.err)
+    want(stat.S_ISFIFO(pipe.stat().st_mode) and link.is_symlink())
+    same(Run("model", DEFAULT_MODEL, "--tokens", 128, "-o", TMP / "no/such").rc, 2)
+    same([p.name for p in TMP.iterdir() if p.name.startswith(("pipe.", "folder.", "link."))], [], "left behind:")
+
+
 def modes():
     old = os.umask(0o027)
     try:
@@ -305,6 +320,7 @@ def modes():
 
 TESTS = [(f.__name__.replace("_", " "), f) for f in (
     help_of_each, wrong_words, json_of_errors, json_is_utf8, json_of_one_line, text_of_errors, many_errors, document, json_graph, bundle,
-    keeps_what_works, shipped_policies, clang_trouble, interrupted, output_is_full, disk_is_full, modes)]
+    keeps_what_works, shipped_policies, clang_trouble, interrupted, output_is_full, disk_is_full, only_files_are_replaced,
+    modes)]
 
 sys.exit(main(TESTS))
