@@ -42,6 +42,7 @@ static void tell(struct fx_session *s, const char *graph, const struct config *c
 {
 	struct fx_nl_graph *g = fx_alloc(sizeof(*g));
 	struct json_object *o;
+	u64 not_hooked = 0;
 	char *missing;
 
 	fx_info("policy '%s' %s graph '%s'%s%s", fx_session_policy(s),
@@ -49,13 +50,15 @@ static void tell(struct fx_session *s, const char *graph, const struct config *c
 		c->opt.audit ? ", it records and does not enforce" : "",
 		c->opt.pin || c->opt.replace ? "; it is pinned" :
 		c->command ? "" : "; it ends with this command (Ctrl-C)");
-	if (!fx_nl_graph_get(fx_session_nl(s), graph, g) && g->missing) {
-		missing = fx_ops_text(g->missing);
+	if (!fx_nl_graph_get(fx_session_nl(s), graph, g))
+		not_hooked = g->missing;
+	free(g);
+	if (not_hooked) {
+		missing = fx_ops_text(not_hooked);
 		fprintf(stderr, "fabricctl: note: this kernel has no hook for %s, so the policy is not asked about that\n",
 			missing);
 		free(missing);
 	}
-	free(g);
 	if (!fx_json_mode)
 		return;
 	o = fx_json_object();
@@ -64,6 +67,7 @@ static void tell(struct fx_session *s, const char *graph, const struct config *c
 	fx_json_bool(o, "audit", c->opt.audit);
 	fx_json_bool(o, "pinned", c->opt.pin || c->opt.replace);
 	fx_json_bool(o, "replaced", c->opt.replace);
+	fx_json_put(o, "not_hooked", fx_ops_json(not_hooked));
 	fx_json_print(o);
 	fflush(stdout);
 }
@@ -127,8 +131,8 @@ static void on_signal(struct watch *w)
 		reap(w);
 	else if (!w->child)
 		w->stop = true;
-	else if (si.ssi_signo == SIGTERM)
-		kill(w->child, SIGTERM);
+	else if (si.ssi_signo == SIGTERM || si.ssi_signo == SIGHUP)
+		kill(w->child, (int)si.ssi_signo);
 	/* Ctrl-C reaches the command itself; we wait for what it makes of it */
 }
 
@@ -158,9 +162,6 @@ static enum fx_rc foreground(struct watch *w, char **argv)
 	enum fx_rc rc;
 	int err;
 
-	w->signals = fx_sys_signals(argv);
-	if (w->signals < 0)
-		return FX_RC_SYSTEM;
 	w->events = fx_nl_open();
 	if (!w->events)
 		return FX_RC_SYSTEM;
@@ -172,12 +173,16 @@ static enum fx_rc foreground(struct watch *w, char **argv)
 	check_policy(w);
 	if (w->ended)
 		return FX_RC_SYSTEM;
+	fds[0] = (struct pollfd){ .fd = w->signals, .events = POLLIN };
+	fds[1] = (struct pollfd){ .fd = fx_nl_fd(w->events), .events = POLLIN };
+	if (argv && poll(fds, 1, 0) > 0) {
+		fx_err("'%s' was not started: a signal came before it", argv[0]);
+		return FX_RC_SYSTEM;
+	}
 	rc = argv ? start_command(w, argv) : FX_RC_OK;
 	if (rc != FX_RC_OK)
 		return rc;
 
-	fds[0] = (struct pollfd){ .fd = w->signals, .events = POLLIN };
-	fds[1] = (struct pollfd){ .fd = fx_nl_fd(w->events), .events = POLLIN };
 	while (!w->stop) {
 		if (poll(fds, 2, -1) < 0 && errno != EINTR) {
 			fx_err("waiting failed: %s", strerror(errno));
@@ -215,6 +220,11 @@ static enum fx_rc run(const void *config)
 	rc = fx_bundle_open(c->bundle, &bundle);
 	if (rc != FX_RC_OK)
 		return rc;
+	/* from here on they wait: no graph or half of the pins stays behind */
+	rc = FX_RC_SYSTEM;
+	w.signals = fx_sys_signals(c->command);
+	if (w.signals < 0)
+		goto out;
 	rc = fx_session_attach(&bundle, &c->opt, &s);
 	if (rc != FX_RC_OK)
 		goto out;
@@ -224,10 +234,10 @@ static enum fx_rc run(const void *config)
 		w.session = s;
 		rc = foreground(&w, c->command);
 		fx_nl_close(w.events);
-		if (w.signals >= 0)
-			close(w.signals);
 	}
 out:
+	if (w.signals >= 0)
+		close(w.signals);
 	fx_session_close(s);
 	fx_bundle_close(&bundle);
 	return rc;
@@ -256,9 +266,9 @@ const struct fx_command fx_cmd_attach = {
 	.name = "attach",
 	.summary = "load a bundle's graph and put its policy in force",
 	.details =
-	"Without --pin the policy is in force until this command ends: on SIGINT or\n"
-	"SIGTERM, or when CMD ends, whose exit status it returns. With --pin it stays\n"
-	"until `fabricctl detach GRAPH`. One graph has one policy at a time.\n",
+	"Without --pin the policy is in force until this command ends: on SIGINT,\n"
+	"SIGTERM or SIGHUP, or when CMD ends, whose exit status it returns. With --pin\n"
+	"it stays until `fabricctl detach GRAPH`. One graph has one policy at a time.\n",
 	.operands = operands,
 	.options = options,
 	.rest = "run it under the policy, which ends with it",

@@ -113,6 +113,16 @@ static const char *place_name(const struct fx_tables *t, u32 i)
 
 /* ---- JSON ------------------------------------------------------------- */
 
+struct json_object *fx_ops_json(u64 ops)
+{
+	struct json_object *list = fx_json_array();
+
+	for (u32 i = 0; i < FX_OPS; i++)
+		if (ops & FX_OP_BIT(i))
+			fx_json_add_str(list, fx_name(&fx_ops, i));
+	return list;
+}
+
 struct json_object *fx_graph_json(const struct fx_nl_graph *g)
 {
 	static const char *const tables[FX_SECTS] = {
@@ -120,7 +130,6 @@ struct json_object *fx_graph_json(const struct fx_nl_graph *g)
 	};
 	struct json_object *o = fx_json_object(), *list = fx_json_array();
 	struct json_object *counts = fx_json_object();
-	struct json_object *missing = fx_json_array();
 
 	fx_json_str(o, "graph", g->name);
 	fx_json_hex(o, "digest", g->digest, sizeof(g->digest));
@@ -131,10 +140,7 @@ struct json_object *fx_graph_json(const struct fx_nl_graph *g)
 	fx_json_str(o, "exit", g->exit_kind ? fx_name(&fx_exits, g->exit_kind) : NULL);
 	fx_json_str(o, "exit_message", g->exit_msg[0] ? g->exit_msg : NULL);
 	fx_json_str(o, "exit_dump", g->exit_dump[0] ? g->exit_dump : NULL);
-	for (u32 i = 0; i < FX_OPS; i++)
-		if (g->missing & FX_OP_BIT(i))
-			fx_json_add_str(missing, fx_name(&fx_ops, i));
-	fx_json_put(o, "not_hooked", missing);
+	fx_json_put(o, "not_hooked", fx_ops_json(g->missing));
 	for (u32 i = 0; i < fx_governs.n; i++)
 		if (g->governs >> i & 1)
 			fx_json_add_str(list, fx_governs.name[i]);

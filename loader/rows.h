@@ -33,6 +33,8 @@ void fx_tables_free(struct fx_tables *t);
 
 /* "p2p_map, tier": operations by their FX_OP_BIT(), to free(). */
 char *fx_ops_text(u64 ops);
+/* The same as an array. */
+struct json_object *fx_ops_json(u64 ops);
 /* "attached", "audit", "by-passed: MESSAGE", "no policy", ...; to free(). */
 char *fx_graph_state(const struct fx_nl_graph *g);
 

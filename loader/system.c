@@ -170,9 +170,14 @@ bool fx_sys_bpffs(void)
 
 static void signal_set(sigset_t *set, bool child)
 {
+	struct sigaction hup;
+
 	sigemptyset(set);
 	sigaddset(set, SIGINT);
 	sigaddset(set, SIGTERM);
+	/* nohup switches it off, and blocked signals are not switched off */
+	if (!sigaction(SIGHUP, NULL, &hup) && hup.sa_handler != SIG_IGN)
+		sigaddset(set, SIGHUP);
 	if (child)
 		sigaddset(set, SIGCHLD);
 }

@@ -43,8 +43,8 @@ bool fx_sys_initial_userns(void);
 bool fx_sys_bpffs(void);
 
 /*
- * Block SIGINT, SIGTERM and, with @child, SIGCHLD; they arrive at the
- * descriptor instead. -1 after one sentence through fx_err().
+ * Block SIGINT, SIGTERM, SIGHUP and, with @child, SIGCHLD; they arrive at the
+ * descriptor instead. A SIGHUP that is ignored stays so. -1 after one sentence through fx_err().
  */
 int fx_sys_signals(bool child);
 /* Let them arrive again, before another program is executed. */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* What is found on a system, on systems that the tests make up. */
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -386,6 +388,37 @@ static void secure_boot(void **state)
 	}
 }
 
+/* Whether a signal to this process arrives at the descriptor. */
+static bool arrives(int fd, int signal)
+{
+	char info[128];	/* struct signalfd_siginfo */
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	kill(getpid(), signal);
+	return poll(&p, 1, 100) == 1 && read(fd, info, sizeof(info)) == sizeof(info);
+}
+
+/* A terminal that hangs up ends a command in order, unless nohup is before it. */
+static void signals(void **state)
+{
+	struct sigaction old, ignore = { .sa_handler = SIG_IGN };
+	int fd;
+
+	(void)state;
+	sigaction(SIGHUP, NULL, &old);
+	for (int nohup = 0; nohup < 2; nohup++) {
+		sigaction(SIGHUP, nohup ? &ignore : &old, NULL);
+		fd = fx_sys_signals(false);
+		assert_true(fd >= 0);
+		assert_true(arrives(fd, SIGINT));
+		assert_true(arrives(fd, SIGTERM));
+		assert_int_equal(arrives(fd, SIGHUP), !nohup && old.sa_handler != SIG_IGN);
+		close(fd);
+		fx_sys_signals_default();
+	}
+	sigaction(SIGHUP, &old, NULL);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -393,6 +426,7 @@ int main(void)
 		TEST(places), TEST(an_empty_system), TEST(privileges), TEST(words),
 		TEST(configurations), TEST(doctor_of_nothing), TEST(doctor_of_a_good_system),
 		TEST(doctor_finds_each_gap), TEST(doctor_names_options), TEST(secure_boot),
+		TEST(signals),
 	};
 
 	return RUN(tests);
