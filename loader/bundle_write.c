@@ -204,8 +204,11 @@ static enum fx_rc write_in(char *tmp, const char *dir, bool exists,
 	if (!err)
 		return FX_RC_OK;
 	remove_bundle(tmp);
-	fx_err("the bundle %s cannot be written: %s; nothing is left of it",
-	       dir, strerror(-err));
+	fx_err("the bundle %s cannot be written: %s; %s", dir,
+	       exists && err == -EINVAL ?
+	       "this file system cannot swap it with the old one, remove that first" :
+	       strerror(-err),
+	       exists ? "the old one stays" : "nothing is left of it");
 	return FX_RC_SYSTEM;
 }
 

@@ -67,8 +67,8 @@ static enum fx_rc open_all(struct fx_run *r)
 	}
 	r->heap = fx_heap_open(r->opt->heap);
 	if (r->heap < 0) {
-		fx_err("dma-buf heap '%s' cannot be opened: %s", r->opt->heap,
-		       strerror(-r->heap));
+		fx_err("dma-buf heap '%s' cannot be opened: %s; --heap takes a name that is in /dev/dma_heap",
+		       r->opt->heap, strerror(-r->heap));
 		return FX_RC_SYSTEM;
 	}
 	r->dev = fx_dev_open(r->opt->graph);

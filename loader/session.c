@@ -310,26 +310,32 @@ static enum fx_rc load_policy(struct fx_session *s)
 }
 
 /* What the module's refusal of a policy means; struct_ops passes on an errno. */
-static void attach_failed(struct fx_session *s, int err)
+static enum fx_rc attach_failed(struct fx_session *s, int err)
 {
 	static const struct {
 		int err;
+		enum fx_rc rc;
 		const char *why;
 	} known[] = {
-		{ -EPERM, "it needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN in the initial user namespace" },
-		{ -ENOENT, "the graph was removed meanwhile" },
-		{ -EBUSY, "another policy was attached meanwhile" },
-		{ -EEXIST, "another policy was attached meanwhile" },
-		{ -EINVAL, "a field of its struct " OPS_STRUCT " is out of range; the kernel's log names it" },
-		{ -ERANGE, "its timeout_ms is too long; the kernel's log says how long it may be" },
+		{ -EPERM, FX_RC_SYSTEM, "it needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN in the initial user namespace" },
+		{ -ENOENT, FX_RC_SYSTEM, "the graph was removed meanwhile" },
+		{ -EBUSY, FX_RC_SYSTEM, "another policy was attached meanwhile" },
+		{ -EEXIST, FX_RC_SYSTEM, "another policy was attached meanwhile" },
+		{ -EINVAL, FX_RC_INPUT, "a field of its struct " OPS_STRUCT " is out of range; the kernel's log names it" },
+		{ -ERANGE, FX_RC_INPUT, "its timeout_ms is too long; the kernel's log says how long it may be" },
 	};
 	const char *why = strerror(-err);
+	enum fx_rc rc = FX_RC_SYSTEM;
 
-	for (u32 i = 0; i < ARRAY_SIZE(known); i++)
-		if (known[i].err == err)
-			why = known[i].why;
+	for (u32 i = 0; i < ARRAY_SIZE(known); i++) {
+		if (known[i].err != err)
+			continue;
+		why = known[i].why;
+		rc = known[i].rc;
+	}
 	fx_err("policy '%s' cannot be attached to graph '%s': %s", s->policy,
 	       graph_name(s), why);
+	return rc;
 }
 
 /* ---- attach ----------------------------------------------------------- */
@@ -348,10 +354,8 @@ static enum fx_rc attach(struct fx_session *s)
 	if (rc != FX_RC_OK)
 		return rc;
 	s->link = bpf_map__attach_struct_ops(s->map);
-	if (!s->link) {
-		attach_failed(s, -errno);
-		return FX_RC_SYSTEM;
-	}
+	if (!s->link)
+		return attach_failed(s, -errno);
 	return s->opt.pin ?
 		fx_pins_write_link(s->pins, bpf_link__fd(s->link)) : FX_RC_OK;
 }
@@ -367,8 +371,8 @@ static enum fx_rc attach(struct fx_session *s)
  */
 static enum fx_rc replace(struct fx_session *s)
 {
-	int old, err;
 	enum fx_rc rc;
+	int old;
 
 	old = fx_pins_link(s->pins);
 	if (old < 0) {
@@ -381,18 +385,13 @@ static enum fx_rc replace(struct fx_session *s)
 	if (rc != FX_RC_OK)
 		goto out;
 
-	rc = FX_RC_SYSTEM;
 	s->link = bpf_map__attach_struct_ops(s->map);
 	if (s->link) {
 		unlinkat(s->pins->fd, "link", 0);
 		rc = fx_pins_write_link(s->pins, bpf_link__fd(s->link));
-	} else if (errno != EBUSY && errno != EEXIST) {
-		attach_failed(s, -errno);
-	} else if (bpf_link_update(old, bpf_map__fd(s->map), NULL)) {
-		err = -errno;
-		attach_failed(s, err);
-	} else {
-		rc = FX_RC_OK;
+	} else if ((errno != EBUSY && errno != EEXIST) ||
+		   bpf_link_update(old, bpf_map__fd(s->map), NULL)) {
+		rc = attach_failed(s, -errno);
 	}
 	if (rc == FX_RC_OK)
 		rc = fx_pins_swap(s->pins, "next");
