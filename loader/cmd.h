@@ -45,6 +45,11 @@ struct fx_operand {
 	bool optional;
 };
 
+/* A loaded graph, kept as `graph` of the config structure. */
+#define FX_OPERAND_GRAPH(type, ...)					\
+	{ "GRAPH", "its name, as `fabricctl list` shows it",		\
+	  offsetof(type, graph), ##__VA_ARGS__ }
+
 struct fx_command {
 	const char *name;
 	const char *summary;	/* one line, lower case, no full stop */

@@ -51,6 +51,14 @@ static enum answer yes(bool well)
 	return well ? YES : NO;
 }
 
+static enum answer exists(const char *path, char **detail)
+{
+	bool there = fx_sys_exists(path);
+
+	*detail = fx_asprintf("%s%s", there ? "" : "no ", path);
+	return yes(there);
+}
+
 static enum answer check_kernel(const struct doctor *d, char **detail)
 {
 	unsigned int major = 0, minor = 0;
@@ -128,12 +136,8 @@ static enum answer check_optional(const struct doctor *d, char **detail)
 
 static enum answer check_kernel_btf(const struct doctor *d, char **detail)
 {
-	bool there = fx_sys_exists("/sys/kernel/btf/vmlinux");
-
 	(void)d;
-	*detail = fx_strdup(there ? "/sys/kernel/btf/vmlinux" :
-				    "no /sys/kernel/btf/vmlinux");
-	return yes(there);
+	return exists("/sys/kernel/btf/vmlinux", detail);
 }
 
 static enum answer check_ftrace(const struct doctor *d, char **detail)
@@ -297,12 +301,8 @@ static enum answer check_p2p(const struct doctor *d, char **detail)
 
 static enum answer check_heap(const struct doctor *d, char **detail)
 {
-	bool there = fx_sys_exists("/dev/dma_heap/system");
-
 	(void)d;
-	*detail = fx_strdup(there ? "/dev/dma_heap/system" :
-				    "no /dev/dma_heap/system");
-	return yes(there);
+	return exists("/dev/dma_heap/system", detail);
 }
 
 static const struct check checks[] = {

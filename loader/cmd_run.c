@@ -203,7 +203,7 @@ out:
 }
 
 static const struct fx_operand operands[] = {
-	{ "GRAPH", "a loaded graph", offsetof(struct fx_run_options, graph) },
+	FX_OPERAND_GRAPH(struct fx_run_options),
 	{ }
 };
 

@@ -147,8 +147,7 @@ out:
 }
 
 static const struct fx_operand operands[] = {
-	{ "GRAPH", "its name, as `fabricctl list` shows it",
-	  offsetof(struct config, graph) },
+	FX_OPERAND_GRAPH(struct config),
 	{ }
 };
 

@@ -149,8 +149,7 @@ static enum fx_rc run(const void *config)
 }
 
 static const struct fx_operand operands[] = {
-	{ "GRAPH", "its name, as `fabricctl list` shows it",
-	  offsetof(struct config, graph) },
+	FX_OPERAND_GRAPH(struct config),
 	{ }
 };
 

@@ -99,29 +99,44 @@ static enum fx_rc check_content(struct fx_run *r, u32 instance, const void *map)
 }
 
 /* A destination, exported and mapped for the time of its checks. */
-static const void *look(struct fx_run *r, const struct fx_completion *c, int *fd)
-{
+struct view {
 	const void *map;
+	u64 bytes;
+	int fd;
+};
 
-	*fd = fx_dev_export(r->dev, c->dst);
-	if (*fd < 0) {
-		fx_err("the destination of edge %u cannot be exported: %s", c->edge,
-		       strerror(-*fd));
-		return NULL;
-	}
-	map = fx_map(*fd, c->bytes_out, false);
-	if (!map) {
-		fx_err("the destination of edge %u cannot be mapped: %s", c->edge,
-		       strerror(errno));
-		close(*fd);
-	}
-	return map;
+static void look_away(const struct view *v)
+{
+	fx_unmap(v->fd, (void *)v->map, v->bytes, false);
+	close(v->fd);
 }
 
-static void look_away(int fd, const void *map, u64 bytes)
+/* What must hold wherever it lies: its pages and its checksum. */
+static enum fx_rc look(struct fx_run *r, const struct fx_completion *c,
+		       const char *where, struct view *v)
 {
-	fx_unmap(fd, (void *)map, bytes, false);
-	close(fd);
+	enum fx_rc rc;
+
+	v->bytes = c->bytes_out;
+	v->fd = fx_dev_export(r->dev, c->dst);
+	if (v->fd < 0) {
+		fx_err("the destination of edge %u cannot be exported: %s", c->edge,
+		       strerror(-v->fd));
+		return FX_RC_SYSTEM;
+	}
+	v->map = fx_map(v->fd, v->bytes, false);
+	if (!v->map) {
+		fx_err("the destination of edge %u cannot be mapped: %s", c->edge,
+		       strerror(errno));
+		close(v->fd);
+		return FX_RC_SYSTEM;
+	}
+	rc = check_frames(r, v->map, v->bytes, c->place);
+	if (rc == FX_RC_OK)
+		rc = check_crc(r, v->map, c, where);
+	if (rc != FX_RC_OK)
+		look_away(v);
+	return rc;
 }
 
 /**
@@ -134,19 +149,13 @@ static void look_away(int fd, const void *map, u64 bytes)
  */
 enum fx_rc fx_check_out(struct fx_run *r, u32 instance, const struct fx_completion *c)
 {
-	enum fx_rc rc;
-	const void *map;
-	int fd;
+	struct view v;
+	enum fx_rc rc = look(r, c, "at the destination", &v);
 
-	map = look(r, c, &fd);
-	if (!map)
-		return FX_RC_SYSTEM;
-	rc = check_frames(r, map, c->bytes_out, c->place);
-	if (rc == FX_RC_OK)
-		rc = check_crc(r, map, c, "at the destination");
-	if (rc == FX_RC_OK)
-		rc = check_content(r, instance, map);
-	look_away(fd, map, c->bytes_out);
+	if (rc != FX_RC_OK)
+		return rc;
+	rc = check_content(r, instance, v.map);
+	look_away(&v);
 	r->checked_out += rc == FX_RC_OK;
 	return rc;
 }
@@ -162,26 +171,22 @@ enum fx_rc fx_check_out(struct fx_run *r, u32 instance, const struct fx_completi
 enum fx_rc fx_check_back(struct fx_run *r, u32 instance, const struct fx_completion *c)
 {
 	u64 bytes = r->edges[class_out(r)->first + instance].bytes;
-	enum fx_rc rc;
-	const void *map;
-	int fd;
+	u32 crc = r->kept[instance].back_crc;
+	struct view v;
+	enum fx_rc rc = look(r, c, "back", &v);
 
-	map = look(r, c, &fd);
-	if (!map)
-		return FX_RC_SYSTEM;
-	rc = check_frames(r, map, c->bytes_out, c->place);
-	if (rc == FX_RC_OK)
-		rc = check_crc(r, map, c, "back");
-	if (rc == FX_RC_OK && (c->bytes_out != bytes || c->csum != r->kept[instance].back_crc)) {
+	if (rc != FX_RC_OK)
+		return rc;
+	look_away(&v);
+	fx_dev_free(r->dev, c->dst);
+	if (c->bytes_out != bytes || c->csum != crc) {
 		fx_err("%s[%u] did not come back as it was: %llu bytes of %llu, checksum %08x of %08x",
 		       class_out(r)->name, instance, c->bytes_out, bytes, c->csum,
-		       r->kept[instance].back_crc);
-		rc = FX_RC_SYSTEM;
+		       crc);
+		return FX_RC_SYSTEM;
 	}
-	look_away(fd, map, c->bytes_out);
-	fx_dev_free(r->dev, c->dst);
-	r->checked_back += rc == FX_RC_OK;
-	return rc;
+	r->checked_back++;
+	return FX_RC_OK;
 }
 
 /**

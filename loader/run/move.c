@@ -135,7 +135,7 @@ static enum fx_rc batch_out(struct fx_run *r, u32 first, u32 n)
 	const struct fx_class_desc *c = class_out(r);
 	struct fx_completion done[FX_RUN_BATCH];
 	struct source src[FX_RUN_BATCH];
-	struct fx_desc desc[FX_RUN_BATCH];
+	struct fx_desc desc[FX_RUN_BATCH] = { 0 };
 	enum fx_rc rc = FX_RC_OK;
 	u32 made = 0;
 
@@ -167,27 +167,11 @@ static enum fx_rc batch_out(struct fx_run *r, u32 first, u32 n)
 	return rc;
 }
 
-/**
- * fx_run_out() - move every instance to where the policy wants it
- * @r: planned
- *
- * Return: FX_RC_OK when each arrived and passed its checks.
- */
-enum fx_rc fx_run_out(struct fx_run *r)
-{
-	u32 count = class_out(r)->count;
-	enum fx_rc rc = FX_RC_OK;
-
-	for (u32 i = 0; i < count && rc == FX_RC_OK; i += FX_RUN_BATCH)
-		rc = batch_out(r, i, count - i < FX_RUN_BATCH ? count - i : FX_RUN_BATCH);
-	return rc;
-}
-
 static enum fx_rc batch_back(struct fx_run *r, u32 first, u32 n)
 {
 	const struct fx_class_desc *c = class_out(r);
 	struct fx_completion done[FX_RUN_BATCH];
-	struct fx_desc desc[FX_RUN_BATCH];
+	struct fx_desc desc[FX_RUN_BATCH] = { 0 };
 	enum fx_rc rc;
 
 	for (u32 i = 0; i < n; i++) {
@@ -213,6 +197,29 @@ static enum fx_rc batch_back(struct fx_run *r, u32 first, u32 n)
 	return rc;
 }
 
+/* All instances, as many at once as are under way together. */
+static enum fx_rc in_batches(struct fx_run *r,
+			     enum fx_rc (*batch)(struct fx_run *r, u32 first, u32 n))
+{
+	u32 count = class_out(r)->count;
+	enum fx_rc rc = FX_RC_OK;
+
+	for (u32 i = 0; i < count && rc == FX_RC_OK; i += FX_RUN_BATCH)
+		rc = batch(r, i, count - i < FX_RUN_BATCH ? count - i : FX_RUN_BATCH);
+	return rc;
+}
+
+/**
+ * fx_run_out() - move every instance to where the policy wants it
+ * @r: planned
+ *
+ * Return: FX_RC_OK when each arrived and passed its checks.
+ */
+enum fx_rc fx_run_out(struct fx_run *r)
+{
+	return in_batches(r, batch_out);
+}
+
 /**
  * fx_run_back() - move every instance back
  * @r: after fx_run_out()
@@ -221,10 +228,5 @@ static enum fx_rc batch_back(struct fx_run *r, u32 first, u32 n)
  */
 enum fx_rc fx_run_back(struct fx_run *r)
 {
-	u32 count = class_out(r)->count;
-	enum fx_rc rc = FX_RC_OK;
-
-	for (u32 i = 0; i < count && rc == FX_RC_OK; i += FX_RUN_BATCH)
-		rc = batch_back(r, i, count - i < FX_RUN_BATCH ? count - i : FX_RUN_BATCH);
-	return rc;
+	return in_batches(r, batch_back);
 }
