@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
+#include "../lib/files.h"
 #include "nl.h"
 
 #define NAME		"uploads"
@@ -173,18 +174,6 @@ TEST_F(uploads, memory_returns_with_the_process)
 
 #define CGROUP	"/sys/fs/cgroup/fx-uploads"
 
-static int put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		err = -errno;
-	close(fd);
-	return err;
-}
-
 TEST_F(uploads, charged_to_the_sender)
 {
 	struct graph big;
@@ -192,13 +181,13 @@ TEST_F(uploads, charged_to_the_sender)
 	long used = 0;
 	FILE *f;
 
-	if (put("/sys/fs/cgroup/cgroup.subtree_control", "+memory"))
+	if (write_text("/sys/fs/cgroup/cgroup.subtree_control", "+memory"))
 		SKIP(return, "no memory controller in /sys/fs/cgroup");
 	if (mkdir(CGROUP, 0755) && errno != EEXIST)
 		SKIP(return, "no cgroup can be made in /sys/fs/cgroup");
 	graph_make(&big, "uploads-big", MANY);
 	snprintf(pid, sizeof(pid), "%d", getpid());
-	ASSERT_EQ(0, put(CGROUP "/cgroup.procs", pid));
+	ASSERT_EQ(0, write_text(CGROUP "/cgroup.procs", pid));
 	ASSERT_EQ(0, nl_begin(&self->nl, &big));
 	snprintf(path, sizeof(path), CGROUP "/memory.current");
 	f = fopen(path, "r");
@@ -209,11 +198,11 @@ TEST_F(uploads, charged_to_the_sender)
 
 	/* who may not use that much gets -ENOMEM, not everybody's memory */
 	EXPECT_EQ(0, nl_bare(&self->nl, FX_CMD_GRAPH_ABORT));
-	ASSERT_EQ(0, put(CGROUP "/memory.max", "33554432"));
+	ASSERT_EQ(0, write_text(CGROUP "/memory.max", "33554432"));
 	EXPECT_EQ(-ENOMEM, nl_begin(&self->nl, &big));
 	EXPECT_NE(NULL, strstr(self->nl.msg, "memory"));
 
-	EXPECT_EQ(0, put("/sys/fs/cgroup/cgroup.procs", pid));
+	EXPECT_EQ(0, write_text("/sys/fs/cgroup/cgroup.procs", pid));
 	rmdir(CGROUP);
 	graph_free(&big);
 }

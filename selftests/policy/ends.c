@@ -334,11 +334,11 @@ TEST_F(ends, the_parameter_bypasses_it_and_keeps_others_out)
 	ASSERT_EQ(0, fxt_policy_start(&self->p, "answer", GRAPH));
 	self->p.state->answer[FX_OP_DMABUF_ATTACH] = -EACCES;
 	EXPECT_EQ(-EACCES, fxt_attach(self->fd, 0, true));
-	EXPECT_EQ(0, fxt_write(BYPASS, "1"));
+	EXPECT_EQ(0, write_text(BYPASS, "1"));
 	EXPECT_EQ(0, fxt_attach(self->fd, 0, true));
 	expect_ended(_metadata, self, "bypass", FX_EXIT_BYPASS, "operator");
 	EXPECT_EQ(-ECANCELED, fxt_policy_attach(&self->p));
-	EXPECT_EQ(0, fxt_write(BYPASS, "0"));
+	EXPECT_EQ(0, write_text(BYPASS, "0"));
 	EXPECT_EQ(0, fxt_policy_attach(&self->p));
 	EXPECT_EQ(-EACCES, fxt_attach(self->fd, 0, true));
 }

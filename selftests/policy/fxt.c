@@ -243,19 +243,6 @@ long fxt_dmabufs(void)
 
 /* ---- the rest --------------------------------------------------------- */
 
-int fxt_write(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		err = -errno;
-	close(fd);
-	return err;
-}
-
 __u64 fxt_now_ms(void)
 {
 	struct timespec t;

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 #include <linux/fabric_ext.h>
 
+#include "lib/files.h"
 #include "lib/fxgraph.h"
 #include "modules/fx_exerciser.h"
 #include "policies/life.h"
@@ -47,8 +48,6 @@ int fxt_vgem_import(int fd);
 /* dma-bufs that exist in the system, or -errno. */
 long fxt_dmabufs(void);
 
-/* Write a string to a file: 0 or -errno. */
-int fxt_write(const char *path, const char *text);
 __u64 fxt_now_ms(void);
 void fxt_sleep_ms(unsigned int ms);
 

@@ -152,23 +152,23 @@ TEST_F(hooks, another_owner_of_a_function_is_told_and_the_rest_enforced)
 TEST_F(hooks, ftrace_is_not_turned_off_under_a_policy)
 {
 	/* newer kernels do not let anybody turn it off */
-	if (fxt_write(FTRACE, "0") == -EOPNOTSUPP)
+	if (write_text(FTRACE, "0") == -EOPNOTSUPP)
 		SKIP(return, "kernel.ftrace_enabled cannot be 0 on this kernel");
-	ASSERT_EQ(0, fxt_write(FTRACE, "1"));
+	ASSERT_EQ(0, write_text(FTRACE, "1"));
 	ASSERT_EQ(0, fxt_policy_load(&self->p));
 	self->p.state->answer[FX_OP_DMABUF_ATTACH] = -EACCES;
 	ASSERT_EQ(0, fxt_policy_attach(&self->p));
-	EXPECT_EQ(-EBUSY, fxt_write(FTRACE, "0"));
+	EXPECT_EQ(-EBUSY, write_text(FTRACE, "0"));
 	EXPECT_EQ(-EACCES, fxt_attach(self->fd, 0, false));
 	fxt_policy_detach(&self->p);
 	ASSERT_EQ(true, fxt_hooked_becomes(0, HOOKS_MS));
 
-	ASSERT_EQ(0, fxt_write(FTRACE, "0"));
+	ASSERT_EQ(0, write_text(FTRACE, "0"));
 	EXPECT_EQ(0, fxt_policy_attach(&self->p));
 	EXPECT_EQ(0, fxt_attach(self->fd, 0, false));
 	EXPECT_EQ(0, fxt_show(GRAPH, &self->show));
 	EXPECT_EQ(self->p.ops->hooks, self->show.missing);
-	EXPECT_EQ(0, fxt_write(FTRACE, "1"));
+	EXPECT_EQ(0, write_text(FTRACE, "1"));
 	fxt_policy_detach(&self->p);
 	ASSERT_EQ(0, fxt_policy_attach(&self->p));
 	EXPECT_EQ(-EACCES, fxt_attach(self->fd, 0, false));

@@ -187,10 +187,10 @@ TEST_F_TIMEOUT(lifetime, bypass_wins_against_attaching, 60)
 	}
 	for (i = 0; i < 50; i++) {
 		attached += fxt_attach(self->fd, 0, false) == -EACCES;
-		ASSERT_EQ(0, fxt_write(BYPASS, "1"));
+		ASSERT_EQ(0, write_text(BYPASS, "1"));
 		EXPECT_EQ(0, fxt_attach(self->fd, 0, false));
 		EXPECT_EQ(0, fxt_attach(self->fd, 1, true));
-		ASSERT_EQ(0, fxt_write(BYPASS, "0"));
+		ASSERT_EQ(0, write_text(BYPASS, "0"));
 		fxt_sleep_ms(i % 10 * 3);
 	}
 	EXPECT_LT(0, attached);
@@ -313,7 +313,7 @@ TEST_F_TIMEOUT(lifetime, bypass_is_written_while_the_module_goes, 60)
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (i = 0;; i++)
-			fxt_write(BYPASS, i & 1 ? "1" : "0");
+			write_text(BYPASS, i & 1 ? "1" : "0");
 	}
 	for (i = 0; i < 12; i++) {
 		ASSERT_EQ(0, fxt_modules());

@@ -115,7 +115,7 @@ static void give_back(const char *cache)
 	char path[320];
 
 	snprintf(path, sizeof(path), "/sys/kernel/slab/%s/shrink", cache);
-	fxt_write(path, "1");
+	write_text(path, "1");
 }
 
 static int slabs(struct fxt_census *c)
