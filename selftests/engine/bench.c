@@ -73,12 +73,11 @@ int main(void)
 	__u8 *in, *out;
 	__u32 src;
 
-	fxgraph_unload(GRAPH);
-	if (load_graph(GRAPH))
+	dev = open_fresh(GRAPH);
+	if (dev < 0)
 		die("loading the graph");
-	dev = open_bound(GRAPH);
 	fd = heap_alloc(BYTES);
-	in = dev < 0 || fd < 0 ? NULL : map_buf(fd, BYTES);
+	in = fd < 0 ? NULL : map_buf(fd, BYTES);
 	out = malloc(BYTES);
 	if (!in || !out || fx_import(dev, fd, P_SRC, FX_EDGE_NONE, &src))
 		die("set-up");

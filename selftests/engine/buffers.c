@@ -31,17 +31,10 @@ FIXTURE(buffers)
 
 FIXTURE_SETUP(buffers)
 {
-	fxgraph_unload(GRAPH);
-	ASSERT_EQ(0, load_graph(GRAPH));
-	self->dev = open_bound(GRAPH);
+	self->dev = open_fresh(GRAPH);
 	ASSERT_LE(0, self->dev);
-	self->dmabuf = heap_alloc(BYTES);
+	self->dmabuf = make_source(self->dev, BYTES, 3, &self->src, &self->in);
 	ASSERT_LE(0, self->dmabuf);
-	self->in = map_buf(self->dmabuf, BYTES);
-	ASSERT_NE(NULL, self->in);
-	fill(self->in, BYTES, 3);
-	ASSERT_EQ(0, fx_import(self->dev, self->dmabuf, P_SRC, FX_EDGE_NONE,
-			       &self->src));
 }
 
 FIXTURE_TEARDOWN(buffers)

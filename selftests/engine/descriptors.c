@@ -26,14 +26,10 @@ FIXTURE_SETUP(desc)
 {
 	struct fx_completion c;
 
-	fxgraph_unload(GRAPH);
-	ASSERT_EQ(0, load_graph(GRAPH));
-	self->dev = open_bound(GRAPH);
+	self->dev = open_fresh(GRAPH);
 	ASSERT_LE(0, self->dev);
-	self->dmabuf = heap_alloc(BYTES);
+	self->dmabuf = make_source(self->dev, BYTES, 0, &self->src, NULL);
 	ASSERT_LE(0, self->dmabuf);
-	ASSERT_EQ(0, fx_import(self->dev, self->dmabuf, P_SRC, FX_EDGE_NONE,
-			       &self->src));
 	ASSERT_EQ(0, fx_move(self->dev,
 			     desc_of(EDGE(C_MOVE), self->src, BYTES), &c));
 	ASSERT_EQ(0, c.error);

@@ -22,9 +22,7 @@ FIXTURE(fields)
 
 FIXTURE_SETUP(fields)
 {
-	fxgraph_unload(GRAPH);
-	ASSERT_EQ(0, load_graph(GRAPH));
-	self->dev = open_bound(GRAPH);
+	self->dev = open_fresh(GRAPH);
 	ASSERT_LE(0, self->dev);
 	self->dmabuf = heap_alloc(65536);
 	ASSERT_LE(0, self->dmabuf);

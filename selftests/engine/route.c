@@ -65,13 +65,8 @@ FIXTURE_SETUP(route)
 
 	self->dev = open_bound(ROUTE_GRAPH);
 	ASSERT_LE(0, self->dev);
-	self->dmabuf = heap_alloc(BYTES);
+	self->dmabuf = make_source(self->dev, BYTES, 9, &self->src, &self->in);
 	ASSERT_LE(0, self->dmabuf);
-	self->in = map_buf(self->dmabuf, BYTES);
-	ASSERT_NE(NULL, self->in);
-	fill(self->in, BYTES, 9);
-	ASSERT_EQ(0, fx_import(self->dev, self->dmabuf, P_SRC, FX_EDGE_NONE,
-			       &self->src));
 }
 
 FIXTURE_TEARDOWN(route)

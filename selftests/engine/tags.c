@@ -23,13 +23,9 @@ FIXTURE(tags)
 
 FIXTURE_SETUP(tags)
 {
-	fxgraph_unload(GRAPH);
-	fxgraph_unload(OTHER);
-	ASSERT_EQ(0, load_graph(GRAPH));
-	ASSERT_EQ(0, load_graph(OTHER));
-	self->dev = open_bound(GRAPH);
+	self->dev = open_fresh(GRAPH);
 	ASSERT_LE(0, self->dev);
-	self->other = open_bound(OTHER);
+	self->other = open_fresh(OTHER);
 	ASSERT_LE(0, self->other);
 	self->dmabuf = heap_alloc(BYTES);
 	ASSERT_LE(0, self->dmabuf);

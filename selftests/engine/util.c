@@ -111,6 +111,15 @@ int open_bound(const char *graph)
 	return dev;
 }
 
+int open_fresh(const char *graph)
+{
+	int err;
+
+	fxgraph_unload(graph);
+	err = load_graph(graph);
+	return err ? err : open_bound(graph);
+}
+
 int heap_alloc(size_t bytes)
 {
 	struct dma_heap_allocation_data a = {
@@ -154,6 +163,26 @@ void fill(__u8 *p, size_t bytes, __u32 seed)
 static int call(int dev, unsigned long cmd, void *arg)
 {
 	return ioctl(dev, cmd, arg) ? -errno : 0;
+}
+
+int make_source(int dev, size_t bytes, __u32 seed, __u32 *handle, __u8 **map)
+{
+	int fd = heap_alloc(bytes), err = 0;
+
+	if (fd < 0)
+		return fd;
+	if (map) {
+		*map = map_buf(fd, bytes);
+		if (*map)
+			fill(*map, bytes, seed);
+		else
+			err = -ENOMEM;
+	}
+	if (!err)
+		err = fx_import(dev, fd, P_SRC, FX_EDGE_NONE, handle);
+	if (err)
+		close(fd);
+	return err ? err : fd;
 }
 
 int fx_import(int dev, int dmabuf, __u16 place, __u32 edge,

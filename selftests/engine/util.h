@@ -56,10 +56,17 @@ enum {
 
 int load_graph(const char *name);
 int open_bound(const char *graph);
+/* The graph loaded anew, and a file that is bound to it: fd or -errno. */
+int open_fresh(const char *graph);
 
 int heap_alloc(size_t bytes);
 __u8 *map_buf(int fd, size_t bytes);
 void fill(__u8 *p, size_t bytes, __u32 seed);
+/*
+ * A buffer of the system heap, imported at `src` as @handle; with @map it is
+ * mapped there and filled: its fd or -errno.
+ */
+int make_source(int dev, size_t bytes, __u32 seed, __u32 *handle, __u8 **map);
 
 /* Each returns 0 or -errno. */
 int fx_import(int dev, int dmabuf, __u16 place, __u32 edge,
