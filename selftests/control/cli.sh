@@ -92,7 +92,7 @@ foreground_ends_with_a_signal()
 {
 	local signal pid code bad=0
 
-	for signal in INT TERM; do
+	for signal in INT TERM HUP; do
 		"$fabricctl" attach "$here/bundles/deny" 2>/dev/null &
 		pid=$!
 		until_true attached || return 1
@@ -238,6 +238,27 @@ pinned_outlives_the_command()
 	try detach tiny-3.1
 	want "detach again" 1 $rc || bad=1
 	one_sentence "$err" || bad=1
+	return $bad
+}
+
+# Words that no graph is called by are no way to one's pins, or to all of them.
+names_that_no_graph_has()
+{
+	local bad=0 name
+
+	fx attach "$here/bundles/deny" --pin 2>/dev/null || return 1
+	for name in "" . .. / tiny-3.1/maps tiny-3.1/ "../fabric_ext/tiny-3.1" \
+		"$(printf 'x%.0s' {1..64})" "$(printf 'x%.0s' {1..5000})"; do
+		for command in detach show bypass; do
+			try "$command" "$name"
+			want "$command '${name:0:80}'" 1 $rc || { echo "${err:0:200}"; bad=1; }
+			one_sentence "$err" || bad=1
+		done
+	done
+	want pins "link maps progs" "$(find "$pins" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | xargs)" || bad=1
+	imports $EACCES || bad=1
+	fx detach tiny-3.1 2>/dev/null || bad=1
+	clean || bad=1
 	return $bad
 }
 
@@ -481,6 +502,13 @@ others_cannot_take_the_pins()
 	chown 65534 "${pins%/*}"
 	try attach "$here/bundles/deny" --pin
 	want "directory of another" 2 $rc || bad=1
+	# nor is anything removed there
+	mkdir "$pins" && ln -s "$here" "$pins/maps"
+	try detach tiny-3.1
+	want "detach in it" 2 $rc || bad=1
+	one_sentence "$err" || bad=1
+	rm -f "$pins/maps"
+	rmdir "$pins"
 	chown 0 "${pins%/*}"
 	clean || bad=1
 	return $bad
@@ -626,7 +654,8 @@ loaded=
 
 run_tests foreground_ends_with_a_signal command_runs_under_the_policy \
 	killed_attach_ends_the_policy bypass_is_told bypass_of_all_and_of_none \
-	pinned_outlives_the_command detach_leaves_a_foreground_policy_alone \
+	pinned_outlives_the_command names_that_no_graph_has \
+	detach_leaves_a_foreground_policy_alone \
 	replace_leaves_no_gap audit_refuses_nothing two_attach_at_once \
 	verifier_refusal_names_the_line other_refusals_are_one_sentence \
 	absent_places_are_listed another_graph_of_that_name needs_privileges \
