@@ -50,8 +50,7 @@ start
 cmb=$(for d in /sys/bus/pci/devices/*; do [[ -d $d/p2pmem ]] && basename "$d"; done | head -n1)
 if [[ $cmb ]]; then
 	disk=/dev/nvme1n1
-	coproc peer { exec python3 ./p2p_held.py "$cmb"; }
-	read -r -t 20 _ <&"${peer[0]}"
+	coproc peer { exec "$FX_TOP/selftests/lib/p2p.py" "$cmb"; }
 fi
 run_tests works_without_a_policy strangers_are_refused works_again_without_it
 code=$?

@@ -78,8 +78,8 @@ peers_as_the_bridges_allow()
 		skip "this kernel is built without PCI_P2PDMA"
 		return
 	fi
-	want "same switch" moved "$(./p2p.py "$provider" /dev/nvme1n1)" &&
-	want "own root port" EINVAL "$(./p2p.py "$provider" /dev/nvme2n1)"
+	want "same switch, own root port" "moved EINVAL" \
+		"$(printf '/dev/nvme%dn1\n' 1 2 | "$FX_TOP/selftests/lib/p2p.py" "$provider" | xargs)"
 }
 
 has_dma_buf_parties()

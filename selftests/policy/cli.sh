@@ -226,7 +226,8 @@ pin_outlives_the_command()
 # peer: what becomes of a transfer to the memory of a device below the same switch
 peer()
 {
-	../machine/p2p.py "$(basename "$(readlink -f /sys/class/nvme/nvme0/device)")" /dev/nvme1n1
+	echo /dev/nvme1n1 |
+		"$FX_TOP/selftests/lib/p2p.py" "$(basename "$(readlink -f /sys/class/nvme/nvme0/device)")"
 }
 
 p2p_refusals()
