@@ -118,9 +118,11 @@ static void take_params(struct fx_graph *g, const struct fx_key *k,
 
 static void check_node(struct fx_graph *g, struct fx_place *p)
 {
+	bool decimal = strspn(p->match, "0123456789") == strlen(p->match);
 	u64 node;
 
-	if (fx_parse_u64(p->match, &node) || node > MAX_NODE_ID)
+	/* as the kernel reads it, which knows no 0x here */
+	if (!decimal || fx_parse_u64(p->match, &node) || node > MAX_NODE_ID)
 		fx_diag(g->diags, FX_E_MATCH, p->match_pos,
 			"'%s' is no memory node: 0 to %d", p->match,
 			MAX_NODE_ID);

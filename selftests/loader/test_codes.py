@@ -51,6 +51,7 @@ REPLACED = [
     (207, "graph: g", "graph: g\ngoverns: [cxl, ^cxl]", "graph: g\ngoverns: [cxl, p2p]"),
     (208, "{ node: 0 }", "{ node: ^one }", ""),
     (208, "{ node: 0 }", "{ node: ^1024 }", "{ node: 1023 }"),
+    (208, "{ node: 0 }", "{ node: ^0x1 }", "{ node: 01 }"),
     (208, "{ node: 0 }", "^{ node: 0, heap: system }", ""),
     (208, "{ driver: vgem }", "{ pci: ^1:0.0 }", "{ pci: 0000:01:00.0 }"),
     (208, "{ driver: vgem }", "{ driver: ^" + "x" * 64 + " }", "{ driver: " + "x" * 63 + " }"),
