@@ -284,10 +284,10 @@ static bool source_line(struct fx_diags *d, u32 line, const char **start,
 
 static void place(const struct fx_diags *d, struct fx_pos pos, FILE *out)
 {
+	put_plain(d->path, strlen(d->path), out);
 	if (pos.line)
-		fprintf(out, "%s:%u:%u: ", d->path, pos.line, pos.col);
-	else
-		fprintf(out, "%s: ", d->path);
+		fprintf(out, ":%u:%u", pos.line, pos.col);
+	fputs(": ", out);
 }
 
 static bool utf8_tail(char c)

@@ -84,6 +84,7 @@ def json_is_utf8():
     want("\ufffd\ufffd" in json.loads(run.raw.decode("utf-8"))["errors"][0], run.out)
     # nor does the name control a terminal
     want("\x1b" not in Run("compile", TMP / "\x1b[2J").err, "control characters")
+    want("\x1b" not in Run("compile", write("\x1b[1m.yaml", "a: 1")).err, "control characters")
 
 
 def json_of_one_line():
