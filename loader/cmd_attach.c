@@ -175,7 +175,9 @@ static enum fx_rc foreground(struct watch *w, char **argv)
 		return FX_RC_SYSTEM;
 	fds[0] = (struct pollfd){ .fd = w->signals, .events = POLLIN };
 	fds[1] = (struct pollfd){ .fd = fx_nl_fd(w->events), .events = POLLIN };
-	if (argv && poll(fds, 1, 0) > 0) {
+	while (argv && !w->stop && poll(fds, 1, 0) > 0)
+		on_signal(w);
+	if (argv && w->stop) {
 		fx_err("'%s' was not started: a signal came before it", argv[0]);
 		return FX_RC_SYSTEM;
 	}
