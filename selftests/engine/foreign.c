@@ -69,9 +69,7 @@ FIXTURE_SETUP(foreign)
 	ASSERT_EQ(0, insert_exerciser());
 	self->exerciser = open("/dev/fx_exerciser", O_RDWR | O_CLOEXEC);
 	ASSERT_LE(0, self->exerciser);
-	fxgraph_unload(GRAPH);
-	ASSERT_EQ(0, load_graph(GRAPH));
-	self->dev = open_bound(GRAPH);
+	self->dev = open_fresh(GRAPH);
 	ASSERT_LE(0, self->dev);
 }
 
