@@ -9,29 +9,6 @@
 
 #define TOP	"/sys/fs/bpf/fabric_ext"
 
-static char root[64];
-
-static int set_up(void **state)
-{
-	(void)state;
-	snprintf(root, sizeof(root), "/tmp/fx-pins-XXXXXX");
-	if (!mkdtemp(root))
-		return -1;
-	fx_sys_root = root;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	char *command = fx_asprintf("rm -rf '%s'", root);
-	int err = system(command);
-
-	(void)state;
-	free(command);
-	fx_sys_root = "";
-	return err;
-}
-
 static void directories(void **state)
 {
 	static const struct {
@@ -82,16 +59,9 @@ static void injective(void **state)
 
 static void make(const char *path, const char *link_to)
 {
-	char *whole = fx_asprintf("%s%s", root, path);
+	char *whole = root_path(path);
 	size_t len = strlen(whole);
 
-	for (char *c = whole + strlen(root) + 1; *c; c++) {
-		if (*c != '/')
-			continue;
-		*c = 0;
-		mkdir(whole, 0700);
-		*c = '/';
-	}
 	if (link_to)
 		assert_int_equal(symlink(link_to, whole), 0);
 	else if (whole[len - 1] != '/')
@@ -181,8 +151,6 @@ static void follows_no_links(void **state)
 	free(dir);
 	free(mine);
 }
-
-#define ON_A_SYSTEM(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {

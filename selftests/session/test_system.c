@@ -12,42 +12,12 @@
 #include "session_test.h"
 #include "system.h"
 
-static char root[64];
-
-static int set_up(void **state)
-{
-	(void)state;
-	snprintf(root, sizeof(root), "/tmp/fx-system-XXXXXX");
-	if (!mkdtemp(root))
-		return -1;
-	fx_sys_root = root;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	char *command = fx_asprintf("rm -rf '%s'", root);
-	int err = system(command);
-
-	(void)state;
-	free(command);
-	fx_sys_root = "";
-	return err;
-}
-
 /* Make a file with its directories; a NULL text makes a directory. */
 static void make(const char *path, const char *text)
 {
-	char *whole = fx_asprintf("%s%s", root, path);
+	char *whole = root_path(path);
 	FILE *f;
 
-	for (char *c = whole + strlen(root) + 1; *c; c++) {
-		if (*c != '/')
-			continue;
-		*c = 0;
-		mkdir(whole, 0755);
-		*c = '/';
-	}
 	if (!text) {
 		mkdir(whole, 0755);
 	} else {
@@ -421,12 +391,11 @@ static void signals(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(places), TEST(an_empty_system), TEST(privileges), TEST(words),
-		TEST(configurations), TEST(doctor_of_nothing), TEST(doctor_of_a_good_system),
-		TEST(doctor_finds_each_gap), TEST(doctor_names_options), TEST(secure_boot),
-		TEST(signals),
+		ON_A_SYSTEM(places), ON_A_SYSTEM(an_empty_system), ON_A_SYSTEM(privileges), ON_A_SYSTEM(words),
+		ON_A_SYSTEM(configurations), ON_A_SYSTEM(doctor_of_nothing), ON_A_SYSTEM(doctor_of_a_good_system),
+		ON_A_SYSTEM(doctor_finds_each_gap), ON_A_SYSTEM(doctor_names_options), ON_A_SYSTEM(secure_boot),
+		ON_A_SYSTEM(signals),
 	};
 
 	return RUN(tests);
