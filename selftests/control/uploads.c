@@ -78,26 +78,10 @@ TEST_F(uploads, one_transaction_per_socket)
 	nl_close(&other);
 }
 
-static long parameter(const char *name)
-{
-	char path[128];
-	long v = -1;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/module/fabric_ext/parameters/%s", name);
-	f = fopen(path, "r");
-	if (f) {
-		if (fscanf(f, "%ld", &v) != 1)
-			v = -1;
-		fclose(f);
-	}
-	return v;
-}
-
 TEST_F(uploads, there_is_a_limit_and_a_counter)
 {
 	struct nl nl[UPLOADS_MAX + 1];
-	long before = parameter("uploads_refused");
+	long before = module_count("uploads_refused");
 	int i;
 
 	for (i = 0; i <= UPLOADS_MAX; i++)
@@ -106,7 +90,7 @@ TEST_F(uploads, there_is_a_limit_and_a_counter)
 		EXPECT_EQ(0, nl_begin(&nl[i], &self->g));
 	EXPECT_EQ(-EBUSY, nl_begin(&nl[i], &self->g));
 	EXPECT_NE(NULL, strstr(nl[i].msg, "too many"));
-	EXPECT_EQ(before + 1, parameter("uploads_refused"));
+	EXPECT_EQ(before + 1, module_count("uploads_refused"));
 	/* room is made by one that ends, however it ends */
 	nl_close(&nl[0]);
 	EXPECT_EQ(0, nl_begin(&nl[i], &self->g));

@@ -345,22 +345,6 @@ bool log_says(int log, const char *text)
 	return says;
 }
 
-long module_count(const char *parameter)
-{
-	char path[128];
-	long v = -1;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/module/fabric_ext/parameters/%s", parameter);
-	f = fopen(path, "r");
-	if (f) {
-		if (fscanf(f, "%ld", &v) != 1)
-			v = -1;
-		fclose(f);
-	}
-	return v;
-}
-
 /* ---- references, from the definitions ---- */
 
 __u32 crc32c(const __u8 *p, size_t n)

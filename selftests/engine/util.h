@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <linux/fabric_ext.h>
 
+#include "files.h"
 #include "fxgraph.h"
 
 #define DEVICE		"/dev/fabric_ext"
@@ -81,9 +82,6 @@ int fx_wait(int dev, struct fx_completion *c, __u32 n, __u64 ns,
 struct fx_desc desc_of(__u32 edge, __u32 src, __u64 bytes);
 /* Submits one, waits for it. */
 int fx_move(int dev, struct fx_desc d, struct fx_completion *c);
-
-/* A count that the module shows as a parameter, or -1. */
-long module_count(const char *parameter);
 
 /* dma-bufs in the system, -1 where debugfs does not tell. */
 int count_dmabufs(void);
