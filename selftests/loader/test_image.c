@@ -179,24 +179,26 @@ static size_t section_at(const struct fx_image_hdr *h, u32 section)
 	return at;
 }
 
-/* Section, record, place and width of a field, and what it becomes. */
-#define FIELD(section, record, desc, field, value)			\
-	section, record, offsetof(struct desc, field),			\
-	sizeof(((struct desc *)0)->field), value
-#define HDR_FIELD(field, v)	FIELD(HDR, 0, fx_image_hdr, field, v)
-#define PLACE_FIELD(i, field, v) FIELD(PLACE, i, fx_place_desc, field, v)
-#define ALIAS_FIELD(i, field, v) FIELD(ALIAS, i, fx_alias_desc, field, v)
-#define CLASS_FIELD(i, field, v) FIELD(CLASS, i, fx_class_desc, field, v)
-#define EDGE_FIELD(i, field, v)	FIELD(EDGE, i, fx_edge_desc, field, v)
+/* Section, record, place and width of a member, and what it becomes. */
+#define FIELD(section, record, value, type, ...)			\
+	{ section, record, offsetof(struct type, __VA_ARGS__),		\
+	  sizeof(((struct type *)0)->__VA_ARGS__), value }
+#define HDR_FIELD(member, v)	FIELD(HDR, 0, v, fx_image_hdr, member)
+#define PLACE_FIELD(i, member, v) FIELD(PLACE, i, v, fx_place_desc, member)
+#define ALIAS_FIELD(i, member, v) FIELD(ALIAS, i, v, fx_alias_desc, member)
+#define CLASS_FIELD(i, member, v) FIELD(CLASS, i, v, fx_class_desc, member)
+#define EDGE_FIELD(i, member, v) FIELD(EDGE, i, v, fx_edge_desc, member)
 
 /* Each field out of its range, under a digest that is right. */
 static void fields(void **state)
 {
 	static const struct {
 		const char *name;
-		u32 section, record;
-		size_t at, width;
-		u64 value;
+		struct {
+			u32 section, record;
+			size_t at, width;
+			u64 value;
+		} field;
 	} cases[] = {
 		{ "magic", HDR_FIELD(magic, 1) },
 		{ "version", HDR_FIELD(version, 2) },
@@ -291,30 +293,30 @@ static void fields(void **state)
 		{ "edge n_after many", EDGE_FIELD(4, n_after, 0xffff) },
 		{ "edge cls", EDGE_FIELD(4, cls, 0) },
 		{ "edge cls none", EDGE_FIELD(0, cls, FX_CLASS_NONE) },
-		{ "after edge", AFTER, 0, 0, 4, 12 },
-		{ "after itself", AFTER, 0, 0, 4, 4 },
-		{ "after none", AFTER, 0, 0, 4, FX_EDGE_NONE },
+		{ "after edge", { AFTER, 0, 0, 4, 12 } },
+		{ "after itself", { AFTER, 0, 0, 4, 4 } },
+		{ "after none", { AFTER, 0, 0, 4, FX_EDGE_NONE } },
 	};
 	size_t size;
 	char *image = test_image(&size), *copy = fx_alloc(size), *err;
 
 	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
-		u32 section = cases[i].section;
-		size_t at = section_at((void *)image, section) + cases[i].at;
+		u32 section = cases[i].field.section;
+		size_t at = section_at((void *)image, section) + cases[i].field.at;
 
 		if (section != HDR)
-			at += cases[i].record *
+			at += cases[i].field.record *
 			      fx_section_record(section - 1);
 
 		memcpy(copy, image, size);
 		/* little endian, as all that this runs on */
-		memcpy(copy + at, &cases[i].value, cases[i].width);
+		memcpy(copy + at, &cases[i].field.value, cases[i].field.width);
 		sign(copy, size);
 		err = open_copy(copy, size);
 		if (!err)
 			fail_msg("%s: %llu is let through", cases[i].name,
-				 cases[i].value);
+				 cases[i].field.value);
 		if (strlen(err) > 200 || strchr(err, '\n'))
 			fail_msg("%s: not one sentence: %s", cases[i].name, err);
 		free(err);
