@@ -83,20 +83,10 @@ FIXTURE_TEARDOWN(foreign)
 	EXPECT_EQ(0, fxgraph_unload(GRAPH));
 }
 
-/* What lies at a destination, or NULL. */
-static __u8 *destination(int dev, __u32 handle)
-{
-	int fd = fx_export(dev, handle);
-	__u8 *at = fd < 0 ? NULL : map_buf(fd, BYTES);
-
-	if (fd >= 0)
-		close(fd);
-	return at;
-}
-
 TEST_F(foreign, io_memory_is_read)
 {
 	struct fx_completion c;
+	size_t size;
 	__u8 *out;
 
 	ASSERT_EQ(0, set_up(self, FX_EX_F_IOMEM));
@@ -104,16 +94,17 @@ TEST_F(foreign, io_memory_is_read)
 	EXPECT_EQ(0, c.error);
 	EXPECT_EQ(BYTES, c.bytes_in);
 	EXPECT_EQ(crc32c(self->in, BYTES), c.csum);
-	out = destination(self->dev, c.dst);
+	out = see(self->dev, c.dst, &size);
 	ASSERT_NE(NULL, out);
 	EXPECT_EQ(0, memcmp(self->in, out, BYTES));
-	munmap(out, BYTES);
+	munmap(out, size);
 }
 
 /* The same blocks from I/O memory as from the exporter's plain mapping. */
 TEST_F(foreign, io_memory_is_quantized)
 {
 	struct fx_completion io, plain;
+	size_t size;
 	__u8 *a, *b;
 
 	ASSERT_EQ(0, set_up(self, FX_EX_F_IOMEM));
@@ -122,7 +113,7 @@ TEST_F(foreign, io_memory_is_quantized)
 		self->in[i] &= 0x3f;
 	ASSERT_EQ(0, fx_move(self->dev, desc_of(EDGE(C_QUANTIZE), self->src, BYTES), &io));
 	ASSERT_EQ(0, io.error);
-	a = destination(self->dev, io.dst);
+	a = see(self->dev, io.dst, &size);
 	ASSERT_NE(NULL, a);
 	munmap(self->in, BYTES);
 	close(self->dmabuf);
@@ -132,13 +123,13 @@ TEST_F(foreign, io_memory_is_quantized)
 		self->in[i] &= 0x3f;
 	ASSERT_EQ(0, fx_move(self->dev, desc_of(EDGE(C_QUANTIZE), self->src, BYTES), &plain));
 	ASSERT_EQ(0, plain.error);
-	b = destination(self->dev, plain.dst);
+	b = see(self->dev, plain.dst, &size);
 	ASSERT_NE(NULL, b);
 	EXPECT_EQ(BYTES / 64 * 33, io.bytes_out);
 	EXPECT_EQ(plain.csum, io.csum);
 	EXPECT_EQ(0, memcmp(a, b, io.bytes_out));
-	munmap(a, BYTES);
-	munmap(b, BYTES);
+	munmap(a, size);
+	munmap(b, size);
 }
 
 /* What an exporter does not let the kernel map is an error, not a fault. */

@@ -39,20 +39,6 @@ FIXTURE_TEARDOWN(moves)
 	EXPECT_EQ(0, fxgraph_unload(GRAPH));
 }
 
-/* The buffer of a handle, mapped; @size is a whole number of pages. */
-static __u8 *see(int dev, __u32 handle, size_t *size)
-{
-	int fd = fx_export(dev, handle);
-	__u8 *p;
-
-	if (fd < 0)
-		return NULL;
-	*size = lseek(fd, 0, SEEK_END);
-	p = map_buf(fd, *size);
-	close(fd);
-	return p;
-}
-
 /* bf16 of all sizes, none of them infinite or NaN. */
 static void fill_bf16(__u8 *p, size_t bytes)
 {

@@ -257,6 +257,19 @@ int fx_wait(int dev, struct fx_completion *c, __u32 n, __u64 ns,
 	return err;
 }
 
+__u8 *see(int dev, __u32 handle, size_t *size)
+{
+	int fd = fx_export(dev, handle);
+	__u8 *p;
+
+	if (fd < 0)
+		return NULL;
+	*size = lseek(fd, 0, SEEK_END);
+	p = map_buf(fd, *size);
+	close(fd);
+	return p;
+}
+
 struct fx_desc desc_of(__u32 edge, __u32 src, __u64 bytes)
 {
 	return (struct fx_desc) {

@@ -79,6 +79,9 @@ int fx_submit(int dev, struct fx_desc *d, __u32 n, __u32 *accepted);
 int fx_wait(int dev, struct fx_completion *c, __u32 n, __u64 ns,
 	    __u32 *got);
 
+/* The buffer of a handle, mapped, or NULL; @size is a whole number of pages. */
+__u8 *see(int dev, __u32 handle, size_t *size);
+
 struct fx_desc desc_of(__u32 edge, __u32 src, __u64 bytes);
 /* Submits one, waits for it. */
 int fx_move(int dev, struct fx_desc d, struct fx_completion *c);
