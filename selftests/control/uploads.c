@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
-#include "../lib/files.h"
+#include "files.h"
 #include "nl.h"
 
 #define NAME		"uploads"
