@@ -12,7 +12,7 @@ help:
 	@echo 'make loader                    fabricctl'
 	@echo 'make bpf                       the shipped policies'
 	@echo 'make selftests                 the tests, without running them'
-	@echo 'make bench-hooks                what a hooked call costs, in instructions'
+	@echo 'make bench-hooks               what a hooked call costs, in instructions'
 	@echo 'make doc                       man pages and documentation'
 	@echo 'make install [DESTDIR=DIR]     modules, fabricctl, headers, examples, man pages'
 	@echo 'make clean                     remove what was built'
@@ -32,6 +32,7 @@ ifneq ($(wanted),)
 $(firstword $(wanted)): | $(filter clean,$(MAKECMDGOALS))
 ifneq ($(MODEL),)
 	@# The root sees this checkout, not where the user keeps models.
+	@test -f '$(MODEL)' || { echo "MODEL: there is no file '$(MODEL)'" >&2; exit 1; }
 	@install -D -m 644 '$(MODEL)' build/demo/user-config.json
 endif
 	@scripts/devroot ensure
@@ -63,6 +64,7 @@ all: kmod loader bpf selftests
 kmod: $(kernels:%=kmod-%)
 
 kmod-%: FORCE
+	@echo '  KMOD	fabric_ext.ko for $*'
 	@scripts/link-tree kmod $(out)/kmod-$*
 	@scripts/link-tree uapi $(out)/kmod-$*/uapi
 	+@$(MAKE) -s -C /usr/lib/modules/$*/build M=$(out)/kmod-$* W=1 KCFLAGS=-Werror modules

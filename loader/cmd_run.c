@@ -137,6 +137,9 @@ static void print(const struct fx_run *r)
 	}
 	printf("\nchecked: %llu destinations (frames, checksum, content), %llu back, %llu strangers refused; worst quantization error %.3f of the bound; %llu events, 0 lost\n",
 	       r->checked_out, r->checked_back, r->refused_checked, r->worst, r->received);
+	if (r->stayed)
+		printf("stayed: %llu, for the policy is in an audit, so that they went where it would not have sent them, and the graph has no edge back from there\n",
+		       r->stayed);
 	printf("run: %llu moves, %llu bytes, all verified\n", moves, bytes);
 }
 
@@ -168,6 +171,7 @@ static void print_json(const struct fx_run *r)
 	fx_json_u64(o, "checked_out", r->checked_out);
 	fx_json_u64(o, "checked_back", r->checked_back);
 	fx_json_u64(o, "strangers_refused", r->refused_checked);
+	fx_json_u64(o, "stayed", r->stayed);
 	fx_json_double(o, "worst_quantization_error", r->worst);
 	fx_json_u64(o, "events_received", r->received);
 	fx_json_u64(o, "events_lost", 0);

@@ -195,6 +195,8 @@ enum fx_rc fx_check_back(struct fx_run *r, u32 instance, const struct fx_complet
  * @dmabuf: tagged buffer
  * @bytes: its size
  *
+ * In an audit it attaches all the same.
+ *
  * Return: FX_RC_OK if it was refused with EACCES and left no attachment.
  */
 enum fx_rc fx_check_stranger(struct fx_run *r, int dmabuf, u64 bytes)
@@ -208,7 +210,12 @@ enum fx_rc fx_check_stranger(struct fx_run *r, int dmabuf, u64 bytes)
 		       strerror(before < 0 ? -before : -after));
 		return FX_RC_SYSTEM;
 	}
-	if (err != -EACCES)
+	if (!err && fx_run_audits(r))
+		return FX_RC_OK;
+	if (!err)
+		fx_err("%s is no place of graph '%s' and was not refused with EACCES, but let in",
+		       r->opt->stranger, r->opt->graph);
+	else if (err != -EACCES)
 		fx_err("%s is no place of graph '%s' and was not refused with EACCES: %s",
 		       r->opt->stranger, r->opt->graph, strerror(-err));
 	else if (before != after)

@@ -78,6 +78,7 @@ static void source_free(struct fx_run *r, struct source *s)
 		close(s->fd);
 }
 
+/* Verified whatever the edge says: run compares checksums, so there must be one. */
 static struct fx_desc descriptor(u64 cookie, u32 edge, u32 src, u64 bytes)
 {
 	return (struct fx_desc){
@@ -88,6 +89,7 @@ static struct fx_desc descriptor(u64 cookie, u32 edge, u32 src, u64 bytes)
 		.src = src,
 		.bytes = bytes,
 		.xforms = FX_DESC_XFORMS_EDGE,
+		.flags = FX_DESC_F_VERIFY,
 	};
 }
 
@@ -95,8 +97,10 @@ static struct fx_desc descriptor(u64 cookie, u32 edge, u32 src, u64 bytes)
 static bool is_of(const struct fx_run *r, const struct fx_completion *c,
 		  const struct fx_desc *desc, u32 n)
 {
-	return c->cookie >= desc[0].cookie && c->cookie - desc[0].cookie < n &&
-	       c->edge < r->n_edges && c->place < r->before.n_place;
+	for (u32 i = 0; i < n; i++)
+		if (c->cookie == desc[i].cookie)
+			return c->edge < r->n_edges && c->place < r->before.n_place;
+	return false;
 }
 
 /* Submit, wait, and see that all went well. */
@@ -121,9 +125,9 @@ static enum fx_rc execute(struct fx_run *r, const struct fx_desc *desc,
 			       done[i].place);
 			return FX_RC_SYSTEM;
 		}
-		fx_err("the move of edge %u of graph '%s' ended %s: %s", done[i].edge,
+		fx_err("the move of edge %u of graph '%s' ended %s (%s)", done[i].edge,
 		       r->opt->graph, fx_name(&fx_reasons, done[i].reason),
-		       strerror(-done[i].error));
+		       strerrorname_np(-done[i].error) ?: "no errno");
 		return FX_RC_SYSTEM;
 	}
 	fx_run_read_events(r);
@@ -167,27 +171,50 @@ static enum fx_rc batch_out(struct fx_run *r, u32 first, u32 n)
 	return rc;
 }
 
+/* The graph brings an instance back nowhere, or where run cannot look. */
+static enum fx_rc no_way_back(const struct fx_run *r, u32 instance, u32 edge)
+{
+	const struct fx_kept *k = &r->kept[instance];
+	const char *name = class_out(r)->name, *from = fx_run_place(r, k->place);
+	const struct fx_class_desc *c;
+
+	if (edge == FX_EDGE_NONE) {
+		fx_err("graph '%s' has no edge that brings %s[%u] back from place '%s' as %llu bytes of %s; add one with the same alias, to a place with `node:` or `region:`",
+		       r->opt->graph, name, instance, from, k->bytes,
+		       fx_name(&fx_elements, k->element));
+		return FX_RC_INPUT;
+	}
+	c = &r->before.cls[r->edges[edge].cls].desc;
+	fx_err("graph '%s': '%s' brings %s[%u] back from place '%s', but to %s%s%s, where run cannot look; add one to a single place with `node:` or `region:`",
+	       r->opt->graph, c->name, name, instance, from,
+	       c->n_to == 1 ? "place '" : "", c->n_to == 1 ? fx_run_place(r, c->to[0]) :
+	       "several places", c->n_to == 1 ? "'" : "");
+	return FX_RC_INPUT;
+}
+
 static enum fx_rc batch_back(struct fx_run *r, u32 first, u32 n)
 {
-	const struct fx_class_desc *c = class_out(r);
 	struct fx_completion done[FX_RUN_BATCH];
 	struct fx_desc desc[FX_RUN_BATCH] = { 0 };
 	enum fx_rc rc;
+	u32 found = 0;
 
 	for (u32 i = 0; i < n; i++) {
 		const struct fx_kept *k = &r->kept[first + i];
 		u32 edge;
 
-		if (!fx_run_back_edge(r, first + i, &edge)) {
-			fx_err("graph '%s' has no edge that brings %s[%u] back from place '%s' as %llu bytes of %s; add one with the same alias",
-			       r->opt->graph, c->name, first + i,
-			       fx_run_place(r, k->place), k->bytes,
-			       fx_name(&fx_elements, k->element));
-			return FX_RC_INPUT;
+		if (fx_run_back_edge(r, first + i, &edge)) {
+			desc[found++] = descriptor(first + i, edge, k->handle, k->bytes);
+			continue;
 		}
-		desc[i] = descriptor(first + i, edge, k->handle, k->bytes);
+		/* in an audit they went where no policy sent them */
+		if (!fx_run_audits(r))
+			return no_way_back(r, first + i, edge);
+		fx_dev_free(r->dev, k->handle);
+		r->stayed++;
 	}
-	rc = execute(r, desc, done, n);
+	n = found;
+	rc = n ? execute(r, desc, done, n) : FX_RC_OK;
 	for (u32 i = 0; i < n && rc == FX_RC_OK; i++) {
 		u32 edge = done[i].edge;
 

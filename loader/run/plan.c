@@ -120,14 +120,21 @@ enum fx_rc fx_run_plan(struct fx_run *r)
 	return check_sizes(r, &t->cls[found].desc);
 }
 
+static bool ends_in_memory(const struct fx_run *r, const struct fx_class_desc *c)
+{
+	return c->n_to == 1 && is_memory(r, c->to[0]);
+}
+
 /**
  * fx_run_back_edge() - the edge that brings an instance back
  * @r: run
  * @instance: of the class that moved out
- * @edge: out: its index
+ * @edge: out: its index; where there is none, that of one which ends where run
+ *	cannot look, or FX_EDGE_NONE
  *
  * It starts at the place where the instance is, in the same alias set at the
- * same offset, and takes what is there: same element, same size.
+ * same offset, and takes what is there: same element, same size. It ends in
+ * memory.
  *
  * Return: whether the graph has one.
  */
@@ -136,13 +143,14 @@ bool fx_run_back_edge(const struct fx_run *r, u32 instance, u32 *edge)
 	const struct fx_class_desc *out = &r->before.cls[r->cls].desc;
 	const struct fx_kept *k = &r->kept[instance];
 
+	*edge = FX_EDGE_NONE;
 	for (u32 i = 0; i < r->before.n_class; i++) {
 		const struct fx_class_desc *c = &r->before.cls[i].desc;
 		/* most graphs list both the same way */
 		u32 guess = c->first + instance;
 
 		if (i == r->cls || c->from != k->place || c->alias != out->alias ||
-		    c->element != k->element || c->n_to != 1 || !is_memory(r, c->to[0]))
+		    c->element != k->element)
 			continue;
 		for (u32 j = 0; j < c->count; j++) {
 			u32 at = c->first + (guess - c->first + j) % c->count;
@@ -151,7 +159,9 @@ bool fx_run_back_edge(const struct fx_run *r, u32 instance, u32 *edge)
 			    r->edges[out->first + instance].alias_at &&
 			    r->edges[at].bytes == k->bytes) {
 				*edge = at;
-				return true;
+				if (ends_in_memory(r, c))
+					return true;
+				break;
 			}
 		}
 	}

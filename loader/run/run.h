@@ -57,6 +57,7 @@ struct fx_run {
 	u64 received, moves_seen;	/* events */
 	double worst;			/* quantization error over its bound */
 	u64 checked_out, checked_back, refused_checked;
+	u64 stayed;			/* no way back, in an audit */
 };
 
 /* plan.c: which class, and which edge brings an instance back */
@@ -76,6 +77,12 @@ void fx_run_read_events(struct fx_run *r);
 
 /* Count a completion into the table. */
 void fx_run_count(struct fx_run *r, u32 cls, const struct fx_completion *c);
+
+/* A policy in an audit changes nothing: what is default happens. */
+static inline bool fx_run_audits(const struct fx_run *r)
+{
+	return r->before.graph.flags & FX_GRAPH_F_AUDIT;
+}
 
 const char *fx_run_place(const struct fx_run *r, u16 place);
 

@@ -20,9 +20,19 @@ start()
 	video=$(ls /dev/video* 2>/dev/null | head -n1)
 }
 
-region()	# N: makes the region on window and device N
+# region N: makes the region on window and device N. Its memory goes online a
+# moment after that: on 7.3 dax_cxl probes asynchronously.
+region()
 {
-	cxl create-region -d "decoder0.$1" -t ram -m "mem$1" >/dev/null 2>&1
+	local before i
+
+	before=$(</sys/devices/system/node/has_memory)
+	cxl create-region -d "decoder0.$1" -t ram -m "mem$1" >/dev/null 2>&1 || return
+	for ((i = 0; i < 200; i++)); do
+		[[ $(</sys/devices/system/node/has_memory) != "$before" ]] && return
+		sleep 0.05
+	done
+	want "nodes with memory, 10 s after the region" "not $before" "$before"
 }
 
 regions()
