@@ -22,6 +22,8 @@ installs_into_a_root()
 		file=$dest/usr/lib/modules/$("$top/scripts/vm" release $k)/updates/fabric_ext.ko
 		modinfo -F description "$file" | grep -q . || { echo "no module $file"; return 1; }
 	done
+	grep -q '<h' "$dest/usr/local/share/doc/fabric_ext/policy-guide.html" ||
+		{ echo "no policy guide"; return 1; }
 	grep -q '^\.TH ' "$dest/usr/local/share/man/man1/fabricctl-compile.1" ||
 		{ echo "no man page of compile"; return 1; }
 }
