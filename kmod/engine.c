@@ -333,7 +333,7 @@ static void fx_job_mark(struct fx_queue *q, const struct fx_job *job)
 	int err = 0;
 
 	mutex_lock(&dst->lock);
-	if (dst->dmabuf && dst->mem->edge != edge)
+	if (dst->dmabuf && READ_ONCE(dst->mem->edge) != edge)
 		err = fx_tag_set(dst->dmabuf, q->graph, edge, dst->place);
 	WRITE_ONCE(dst->mem->edge, edge);
 	mutex_unlock(&dst->lock);
