@@ -118,6 +118,7 @@ static bool is_progress(const struct line *l)
 		"processed ", "verification time ", "stack depth ", "mark_precise:",
 		"peak_states ", "max_states_per_insn ", "from ", "propagating ",
 		"frame", "caller:", "callee:", "returning from callee:", "to caller at ",
+		"cur state:", "old state:",
 	};
 	size_t i = 0;
 

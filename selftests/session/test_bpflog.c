@@ -93,6 +93,15 @@ static const struct {
 	      "stack depth 8\n"
 	      "processed 3 insns (limit 1000000)\n"),
 	  "a.bpf.c:3: the kernel's verifier refuses 'p': R1 type=scalar expected=fp (at `f(x);`)" },
+	/* nor are the two that a loop came back to */
+	{ LOG("p",
+	      "; while (1) @ loop.bpf.c:7\n"
+	      "9: (05) goto pc-1\n"
+	      "infinite loop detected at insn 9\n"
+	      "cur state: R1=scalar(id=1) R10=fp0\n"
+	      "old state: R1=scalar(id=1) R10=fp0\n"
+	      "processed 11 insns (limit 1000000)\n"),
+	  "loop.bpf.c:7: the kernel's verifier refuses 'p': infinite loop detected at insn 9 (at `while (1)`)" },
 	/* the log was cut off */
 	{ "libbpf: prog 'p': -- BEGIN PROG LOAD LOG --\n; f(x); @ a.bpf.c:3\nR1 !read_ok",
 	  "a.bpf.c:3: the kernel's verifier refuses 'p': R1 !read_ok (at `f(x);`)" },
