@@ -279,3 +279,18 @@ char *fx_bpflog_reason(const char *log)
 	}
 	return fx_strdup("libbpf gives no reason");
 }
+
+char *fx_bpflog_unknown_kfunc(const char *log)
+{
+	static const char mark[] = "extern (func ksym) '";
+	const char *name = strstr(log, mark);
+	size_t len;
+
+	if (!name)
+		return NULL;
+	name += strlen(mark);
+	len = strcspn(name, "'\n");
+	if (!len || strncmp(name + len, "': not found", 12))
+		return NULL;
+	return fx_strndup(name, len);
+}

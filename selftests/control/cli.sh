@@ -200,6 +200,20 @@ bypass_of_all_and_of_none()
 	return $bad
 }
 
+parameter_keeps_policies_out()
+{
+	local bad=0 parameter=/sys/module/fabric_ext/parameters/bypass
+
+	echo 1 >$parameter || return 1
+	try attach "$here/bundles/deny" --pin
+	echo 0 >$parameter || return 1
+	want "attach" 2 $rc || bad=1
+	one_sentence "$err" || bad=1
+	[[ $err == *"echo 0 >$parameter"* ]] || { echo "$err"; bad=1; }
+	clean || bad=1
+	return $bad
+}
+
 # ---- pinned
 
 modes()
@@ -404,10 +418,15 @@ other_refusals_are_one_sentence()
 	try attach "$here/bundles/stranger"
 	want "unknown kfunc" 1 $rc || bad=1
 	one_sentence "$err" || bad=1
-	[[ $err == *fx_bpf_no_such_thing* ]] || { echo "$err"; bad=1; }
+	[[ $err == *"policy 'stranger' calls fx_bpf_no_such_thing(), which neither"* ]] || { echo "$err"; bad=1; }
+	clean || bad=1
+	try attach "$here/bundles/misspelt"
+	want "misspelt kfunc" 1 $rc || bad=1
+	[[ $err == *"did you mean fx_bpf_class()?" ]] || { echo "$err"; bad=1; }
 	clean || bad=1
 	try attach "$here/bundles/patient" --pin
-	[[ $rc -ne 0 ]] || { echo "a timeout of an hour was accepted"; bad=1; }
+	want "a timeout of an hour" 1 $rc || bad=1
+	[[ $err == *"timeout_ms is 3600000, and 30000 is the most" ]] || { echo "$err"; bad=1; }
 	one_sentence "$err" || bad=1
 	clean || bad=1
 	try attach /no/such/bundle
@@ -654,7 +673,7 @@ loaded=
 [[ -e /sys/module/fabric_ext ]] || { insmod "$FX_KMOD" && loaded=1; }
 
 run_tests foreground_ends_with_a_signal command_runs_under_the_policy \
-	killed_attach_ends_the_policy bypass_is_told bypass_of_all_and_of_none \
+	killed_attach_ends_the_policy bypass_is_told bypass_of_all_and_of_none parameter_keeps_policies_out \
 	pinned_outlives_the_command names_that_no_graph_has \
 	detach_leaves_a_foreground_policy_alone \
 	replace_leaves_no_gap audit_refuses_nothing two_attach_at_once \

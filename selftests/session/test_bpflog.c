@@ -135,6 +135,34 @@ static void reasons(void **state)
 	}
 }
 
+static void unknown_kfuncs(void **state)
+{
+	static const struct {
+		const char *log, *name;
+	} known[] = {
+		{ "libbpf: extern (func ksym) 'fx_bpf_x': not found in kernel or module BTFs\nlibbpf: failed\n",
+		  "fx_bpf_x" },
+		{ "libbpf: extern (func ksym) 'f': func_proto [3] incompatible with vmlinux [4]\n", NULL },
+		{ "libbpf: extern (func ksym) '': not found", NULL },
+		{ "libbpf: extern (func ksym) 'x", NULL },
+		{ "libbpf: extern (func ksym) '", NULL },
+		{ "", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		char *log = fx_strdup(known[i].log);	/* on the heap: ASan sees */
+		char *got = fx_bpflog_unknown_kfunc(log);
+
+		if (known[i].name)
+			assert_string_equal(got, known[i].name);
+		else
+			assert_null(got);
+		free(got);
+		free(log);
+	}
+}
+
 /* However a log is cut and mangled, there is one sentence and no overrun. */
 static void mangled(void **state)
 {
@@ -165,6 +193,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reasons),
+		cmocka_unit_test(unknown_kfuncs),
 		cmocka_unit_test(mangled),
 	};
 
