@@ -333,6 +333,8 @@ __attribute__((section(".struct_ops.link"))) struct fabric_ext_ops p = {
 	.%s = program,
 };
 """
+OWN_OPS += '__attribute__((section("license"))) char licence[] = "GPL";\n'
+LICENCE = "char LICENSE[] SEC(\"license\") = \"Dual BSD/GPL\";\n"
 UNSET = POLICY.replace("FX_POLICY(p, .admit = (void *)fx_admit);\n", "")
 
 POLICIES = [
@@ -344,6 +346,8 @@ POLICIES = [
     (3003, OWN_OPS % ("admitt", "admitt"), OWN_OPS % ("admit", "admit")),
     (3004, POLICY.replace("(p, ", "(p, .graph = \"other\", "), POLICY.replace("(p, ", "(p, .graph = \"g\", ")),
     (3005, POLICY.replace("return 0;", "return zero;"), POLICY),
+    (3006, POLICY.replace(LICENCE, ""), POLICY),
+    (3006, POLICY.replace("Dual BSD/GPL", "BSD"), POLICY.replace("Dual BSD/GPL", "GPL v2")),
 ]
 
 
