@@ -383,6 +383,26 @@ def several():
     same(found[1]["help"], "did you mean 'capacity'?")
 
 
+def pasted_help():
+    """What the help about a race says is right for all instances."""
+    def helps(graph, wanted, where):
+        found = Run("compile", "-j", write("race.yaml", graph)).json["diagnostics"]
+        same([d["code"] for d in found], ["FX0601"], graph)
+        same(found[0]["help"].rsplit(": ", 1)[-1], f"[ {wanted} ]", found[0]["help"])
+        at = graph.index(f"  - edge: {where}\n") + len(f"  - edge: {where}\n")
+        sound(f"{graph[:at]}    after: [ {wanted} ]\n{graph[at:]}")
+
+    loose = GRAPH.replace("    after: [ out[i] ]\n", "").replace("    order: acquire\n", "")
+    helps(loose, "out[i]", "back")
+    before, back = loose.split("  - edge: back")
+    other = "  - edge: back" + back.replace("i in n", "k in n").replace("i * bytes", "k * bytes")
+    helps(before + other, "out[k]", "back")
+    whole = "  - edge: back" + back.replace("    for: i in n\n", "").replace("at: i * bytes", "at: 0")
+    helps(before + whole.replace("bytes: size", "bytes: n * size"), "out[*]", "back")
+    alone = before.replace("    order: release\n", "").replace("at: i * bytes", "at: 0").replace("from: gpu", "from: host")
+    helps(alone, "out[i - 1]?", "out")
+
+
 def tests():
     cases = []
     for code, part, faulty, twin in REPLACED:
@@ -394,7 +414,7 @@ def tests():
     cases += [(code, f"config {change}", model_case, change) for code, change in MODELS]
     cases += [(code, "policy", policy_case, faulty, twin) for code, faulty, twin in POLICIES]
     return [(f"FX{code:04} {name}", function, code, *args) for code, name, function, *args in cases] + \
-        [("all codes are covered", all_covered, cases), ("all errors of a pass", several)]
+        [("all codes are covered", all_covered, cases), ("all errors of a pass", several), ("pasted help", pasted_help)]
 
 
 sys.exit(main(tests()))
