@@ -383,6 +383,17 @@ def several():
     same(found[1]["help"], "did you mean 'capacity'?")
 
 
+def words_of_a_missing_key():
+    found = Run("compile", "-j", write("missing.yaml", GRAPH.replace("    owner: borrow\n", ""))).json["diagnostics"]
+    same(found[0]["help"], "'owner' is one of: transfer, borrow, share")
+
+
+def broken_config_is_json():
+    found = Run("model", "-j", write("broken.json", "{ \"a\": 1,\n"), "--tokens", 256).json["diagnostics"]
+    same(found[0]["code"], "FX0101")
+    want(found[0]["message"].startswith("this is not JSON"), found[0]["message"])
+
+
 def pasted_help():
     """What the help about a race says is right for all instances."""
     def helps(graph, wanted, where):
@@ -414,7 +425,8 @@ def tests():
     cases += [(code, f"config {change}", model_case, change) for code, change in MODELS]
     cases += [(code, "policy", policy_case, faulty, twin) for code, faulty, twin in POLICIES]
     return [(f"FX{code:04} {name}", function, code, *args) for code, name, function, *args in cases] + \
-        [("all codes are covered", all_covered, cases), ("all errors of a pass", several), ("pasted help", pasted_help)]
+        [("all codes are covered", all_covered, cases), ("all errors of a pass", several), ("pasted help", pasted_help),
+         ("words of a missing key", words_of_a_missing_key), ("broken config is JSON", broken_config_is_json)]
 
 
 sys.exit(main(tests()))
