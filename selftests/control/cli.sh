@@ -180,6 +180,9 @@ bypass_of_all_and_of_none()
 	want "bypass --all" 0 $rc || bad=1
 	imports 0 || bad=1
 	want "state" bypass "$(field exit "$(fx list -j)")" || bad=1
+	try bypass --all
+	want "bypass --all of none in force" 0 $rc || bad=1
+	[[ $err == *"no policy was in force"* ]] || { echo "$err"; bad=1; }
 	try attach "$here/bundles/deny" --pin
 	want "attach over it" 1 $rc || bad=1
 	one_sentence "$err" || bad=1
