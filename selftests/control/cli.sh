@@ -550,6 +550,10 @@ shows_what_is_loaded()
 	want "kernel's node" 0 "$(field node "$shown")" || bad=1
 	want edges 4 "$(grep -c '"alias_at"' <<<"$shown")" || bad=1
 	want refused 1 "$(fx stat tiny-3.1 -j | grep -A2 '"dmabuf_attach"' | sed -nE 's/.*"refused": ([0-9]+),/\1/p')" || bad=1
+	want "named edges" 4 "$(jq '[.edges[] | select(.edge_name | test("\\["))] | length' <<<"$shown")" || bad=1
+	want "operations without --all" dmabuf_attach \
+		"$(fx stat tiny-3.1 | sed '1,/^OPERATION/d' | awk '/^[a-z]/ { print $1 }' | paste -sd' ')" || bad=1
+	want "operations with it" 14 "$(fx stat tiny-3.1 --all | sed '1,/^OPERATION/d' | grep -c '^[a-z]')" || bad=1
 	fx show tiny-3.1 | grep -q '^gpu0 .* driver vgem' || { fx show tiny-3.1; bad=1; }
 	fx list | grep -q '^tiny-3.1 .* deny .* attached$' || { fx list; bad=1; }
 	want "reports" 2 "$(fx stat tiny-3.1 -j -i 50ms -n 2 | wc -l)" || bad=1
@@ -585,6 +589,7 @@ events_are_complete()
 	want received "$emitted" "$(wc -l <"$file")" || bad=1
 	want totals "events: $emitted received, 0 lost" "$(<"$file.err")" || bad=1
 	want refusals 20 "$(grep -c '"refused_policy"' "$file")" || bad=1
+	want "refusals of no class" 0 "$(jq -c 'select(.edge != null and .class == null)' "$file" | wc -l)" || bad=1
 	fx detach tiny-3.1 2>/dev/null || bad=1
 	rm -f "$file" "$file.err"
 	return $bad
