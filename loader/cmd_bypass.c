@@ -52,7 +52,8 @@ static enum fx_rc run(const void *config)
 		return rc;
 
 	if (c->all && n)
-		fx_info("every policy is by-passed: %u", n);
+		fx_info("%u %s by-passed", n,
+			n == 1 ? "policy is" : "policies are");
 	else if (c->all)
 		fx_info("no policy was in force, so there was nothing to by-pass");
 	else

@@ -353,10 +353,11 @@ void fx_places_print(const struct fx_tables *t)
 	}
 }
 
-static void left_out(u32 n)
+static void left_out(u32 n, u32 of)
 {
 	if (n)
-		printf("(%u more counted nothing; --all shows them)\n", n);
+		printf("(%u%s counted nothing; --all shows %s)\n", n,
+		       n < of ? " more" : "", n == 1 ? "it" : "them");
 }
 
 void fx_classes_print(const struct fx_tables *t, bool all)
@@ -379,7 +380,7 @@ void fx_classes_print(const struct fx_tables *t, bool all)
 		       c->moves ? c->ns / c->moves : 0,
 		       c->moves ? c->verify_ns / c->moves : 0);
 	}
-	left_out(idle);
+	left_out(idle, t->n_class);
 }
 
 void fx_counters_print(const struct fx_tables *t, bool all)
@@ -398,7 +399,7 @@ void fx_counters_print(const struct fx_tables *t, bool all)
 		printf("%-16s %14llu %14llu %14llu\n", fx_name(&fx_ops, c->index),
 		       c->asked, c->refused, c->invalid);
 	}
-	left_out(idle);
+	left_out(idle, t->n_counter);
 }
 
 void fx_event_print(const struct fx_event *ev, const char *graph,
