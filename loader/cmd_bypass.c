@@ -12,12 +12,21 @@ struct config {
 	bool all;
 };
 
+static void count_in_force(const void *row, void *arg)
+{
+	const struct fx_nl_graph *g = row;
+
+	if (g->flags & FX_GRAPH_F_ATTACHED && !(g->flags & FX_GRAPH_F_BYPASS))
+		++*(u32 *)arg;
+}
+
 static enum fx_rc run(const void *config)
 {
 	const struct config *c = config;
 	enum fx_rc rc = FX_RC_OK;
 	struct json_object *o;
 	struct fx_nl *nl;
+	u32 n = 0;
 	int err;
 
 	if (c->all == !!c->graph) {
@@ -27,6 +36,9 @@ static enum fx_rc run(const void *config)
 	nl = fx_nl_open();
 	if (!nl)
 		return FX_RC_SYSTEM;
+	/* for the report alone: whatever it says, the policies end */
+	if (c->all && fx_nl_dump(nl, FX_CMD_GRAPH_GET, NULL, count_in_force, &n))
+		n = 0;
 	err = fx_nl_bypass(nl, c->graph);
 	if (err && c->graph) {
 		fx_session_no_graph(nl, c->graph, err);
@@ -39,13 +51,18 @@ static enum fx_rc run(const void *config)
 	if (rc != FX_RC_OK)
 		return rc;
 
-	if (c->all)
-		fx_info("every policy is by-passed");
+	if (c->all && n)
+		fx_info("%u %s by-passed", n,
+			n == 1 ? "policy is" : "policies are");
+	else if (c->all)
+		fx_info("no policy was in force, so there was nothing to by-pass");
 	else
 		fx_info("graph '%s' is by-passed", c->graph);
 	if (fx_json_mode) {
 		o = fx_json_object();
 		fx_json_bool(o, "all", c->all);
+		if (c->all)
+			fx_json_u64(o, "policies", n);
 		fx_json_str(o, "graph", c->graph);
 		fx_json_print(o);
 	}

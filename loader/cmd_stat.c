@@ -16,6 +16,7 @@ struct config {
 	const char *graph;
 	u64 interval;		/* ns; 0: once */
 	u64 count;		/* 0: until a signal */
+	bool all;
 };
 
 static struct json_object *json(const struct fx_tables *t)
@@ -64,11 +65,11 @@ static void difference(struct fx_tables *old, const struct fx_tables *now)
 	old->graph.lost = now->graph.lost - old->graph.lost;
 }
 
-static void print(const struct fx_tables *t)
+static void print(const struct fx_tables *t, bool all)
 {
-	fx_classes_print(t);
+	fx_classes_print(t, all);
 	printf("\n");
-	fx_counters_print(t);
+	fx_counters_print(t, all);
 	printf("\n%llu events, %llu lost\n", t->graph.emitted, t->graph.lost);
 	fflush(stdout);
 }
@@ -104,7 +105,7 @@ static enum fx_rc repeat(struct fx_nl *nl, const struct config *c)
 			if (fx_json_mode)
 				fx_json_line(json(&old));
 			else
-				print(&old);
+				print(&old, c->all);
 		}
 		fx_tables_free(&old);
 		old = now;
@@ -125,7 +126,7 @@ static enum fx_rc once(struct fx_nl *nl, const struct config *c)
 	if (fx_json_mode)
 		fx_json_print(json(&t));
 	else
-		print(&t);
+		print(&t, c->all);
 	fx_tables_free(&t);
 	return FX_RC_OK;
 }
@@ -158,6 +159,8 @@ static const struct fx_option options[] = {
 	  .help = "report again and again what was since",
 	  .at = offsetof(struct config, interval), .min = 10000000,
 	  .max = 86400ULL * 1000000000 },
+	{ "all", 'a', FX_OPT_FLAG, .help = "what counted nothing too",
+	  .at = offsetof(struct config, all) },
 	{ "count", 'n', FX_OPT_NUMBER, .value = "N", .help = "end after N reports",
 	  .at = offsetof(struct config, count), .min = 1 },
 	{ }
