@@ -283,7 +283,7 @@ int fx_ask_route(struct fx_graph *g, struct fabric_ext_route_args *args, u32 *re
 	struct fabric_ext_route_args deflt;
 	struct fx_watch watch;
 	struct fx_policy *p;
-	int rc = 0;
+	int kind, rc = 0;
 
 	c = &fx_class_of(g, fx_edge_at(g, args->call.edge))->desc;
 	args->call.op = FX_OP_MOVE;
@@ -294,12 +294,12 @@ int fx_ask_route(struct fx_graph *g, struct fabric_ext_route_args *args, u32 *re
 	deflt = *args;
 
 	rcu_read_lock();
-	p = rcu_dereference(g->policy);
+	p = fx_policy_of(g, &kind);
 	if (!p) {
 		*reason = FX_BYPASS_NO_POLICY;
 		goto out;
 	}
-	if (READ_ONCE(p->exit_kind)) {
+	if (kind) {
 		*reason = FX_BYPASS_EJECTED;
 		goto out;
 	}

@@ -6,6 +6,31 @@
 #include "ops.h"
 
 /**
+ * fx_policy_of() - the policy of a graph
+ * @g: graph
+ * @kind: out: enum fx_exit_kind, FX_EXIT_NONE while it runs; not set without one
+ *
+ * A policy that was replaced has a successor, published before its end was
+ * marked: whoever sees the mark finds that one, and no question meets none.
+ *
+ * Context: under rcu_read_lock(), which also covers the use of the answer.
+ * Return: a policy, which may have ended, or NULL.
+ */
+static __always_inline struct fx_policy *fx_policy_of(const struct fx_graph *g, int *kind)
+{
+	struct fx_policy *p;
+
+	do {
+		p = rcu_dereference(g->policy);
+		if (!p)
+			return NULL;
+		/* after the mark, the pointer: fx_policy_replace() has it the other way */
+		*kind = smp_load_acquire(&p->exit_kind);
+	} while (unlikely(*kind == FX_EXIT_REPLACED));
+	return p;
+}
+
+/**
  * fx_policy_for() - the policy that answers for an operation on a graph
  * @g: graph
  * @op: enum fx_op
@@ -15,11 +40,10 @@
  */
 static __always_inline struct fx_policy *fx_policy_for(const struct fx_graph *g, u32 op)
 {
-	struct fx_policy *p = rcu_dereference(g->policy);
+	int kind;
+	struct fx_policy *p = fx_policy_of(g, &kind);
 
-	if (!p || !(p->wants & FX_OP_BIT(op)) || READ_ONCE(p->exit_kind))
-		return NULL;
-	return p;
+	return p && !kind && p->wants & FX_OP_BIT(op) ? p : NULL;
 }
 
 int fx_ask_admit_rcu(struct fx_policy *p, struct fabric_ext_admit_args *args);
