@@ -7,7 +7,8 @@ goals := demo check kmod loader bpf selftests bench-hooks doc install
 
 help:
 	@echo 'make demo [MODEL=config.json]  one policy enforced on a model'\''s prefill graph'
-	@echo 'make check [ONLY=REGEXP]       all tests, or the steps that match'
+	@echo 'make check [ONLY=REGEXP]       all tests, or the steps that match; AGAIN=1: also what'
+	@echo '                               passed and nothing has changed since'
 	@echo 'make kmod                      fabric_ext.ko for both kernels'
 	@echo 'make loader                    fabricctl'
 	@echo 'make bpf                       the shipped policies'
@@ -100,7 +101,7 @@ bench-hooks: kmod loader $(kernels:%=testmod-%)
 	@for k in stable newest; do scripts/vm run --icount $$k -- sh bench/hook-cost.sh || exit; done
 
 check:
-	@scripts/check '$(ONLY)'
+	@FX_AGAIN='$(AGAIN)' scripts/check '$(ONLY)'
 
 demo: kmod loader bpf
 	@scripts/demo $(MODEL)
