@@ -59,6 +59,24 @@ static bool seen(const struct listing *l, const char *graph)
 	return false;
 }
 
+/* What an attach that was killed has left. */
+static void incomplete(struct listing *l, const char *graph)
+{
+	struct json_object *o;
+
+	if (!l->json) {
+		header(l);
+		printf("%-28s %-16s %7s %8s %10s %12s  incomplete: detach it\n", graph,
+		       "-", "-", "-", "-", "-");
+		return;
+	}
+	o = fx_json_object();
+	fx_json_str(o, "graph", graph);
+	fx_json_bool(o, "attached", false);
+	fx_json_bool(o, "incomplete", true);
+	fx_json_add(l->json, o);
+}
+
 /* A graph on network devices alone. */
 static enum fx_rc add_nics(struct listing *l, const char *graph)
 {
@@ -67,8 +85,10 @@ static enum fx_rc add_nics(struct listing *l, const char *graph)
 
 	if (fx_nic_views_read(graph, &v))
 		return FX_RC_SYSTEM;
-	if (!v.n)
-		return FX_RC_OK;
+	if (!v.n) {
+		incomplete(l, graph);
+		goto out;
+	}
 	c = &v.view[0].conf;
 	if (l->json) {
 		fx_json_add(l->json, fx_nic_graph_json(&v));
@@ -81,6 +101,7 @@ static enum fx_rc add_nics(struct listing *l, const char *graph)
 			printf(" %s", v.view[i].conf.netdev);
 		printf("\n");
 	}
+out:
 	fx_nic_views_free(&v);
 	return FX_RC_OK;
 }

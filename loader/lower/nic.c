@@ -97,7 +97,7 @@ static void check_map(struct fx_diags *d, const struct bpf_map *map,
 	if (class) {
 		fx_json_str(classes, name, class);
 	} else if (bpf_map__is_internal(map)) {
-		if (strncmp(name, ".rodata", 7))
+		if (!strstr(name, ".rodata"))
 			fx_diag_help(fx_diag(d, FX_E_POLICY_CLASS, whole,
 					     "the policy has variables (%s), and nothing says what devices see of each other's",
 					     name),

@@ -218,7 +218,8 @@ def half_made_pins(_):
     with Attached(EDGES) as a:
         for name in ("maps/fx_counts", "xdp"):
             Path("/sys/fs/bpf/fabric_ext/lab/nic-v0", name).unlink()
-        same(Run("list", "-j").json, [])
+        same(Run("list", "-j").json, [{"graph": "lab", "attached": False, "incomplete": True}])
+        want("detach it" in Run("list").out)
         refused(Run("attach", "--pin", a.bundle), "detach lab")
     nothing_left(before)
 
