@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -191,6 +192,40 @@ def device_goes(_):
     nothing_left(before)
 
 
+def nothing_is_lost(lab):
+    """Attach and detach under traffic: what is sent arrives, once."""
+    here = Port("v0")
+    with Peer(lab):
+        there = Port("v1")
+    bundle = compile_bundle(graph(EDGES), name="busy")
+    for way, source, sink in (("in", there, here), ("out", here, there)):
+        sent, got, stop = [0], [0], threading.Event()
+
+        def send():
+            while not stop.wait(0.0002):
+                source.send(frame(7000))
+                sent[0] += 1
+
+        def receive():
+            while not stop.is_set():
+                got[0] += len(sink.receive())
+
+        threads = [threading.Thread(target=send), threading.Thread(target=receive)]
+        for thread in threads:
+            thread.start()
+        counted = 0
+        for _ in range(4):
+            same(Run("attach", "--pin", bundle).rc, 0)
+            time.sleep(0.05)
+            counted += sum(e["packets"] for e in Run("stat", "-j", "lab").json["nic"][0]["edges"])
+            same(Run("detach", "lab").rc, 0)
+        stop.set()
+        for thread in threads:
+            thread.join()
+        same(got[0] + len(sink.receive()), sent[0], way)
+        want(0 < counted < sent[0], way, counted)
+
+
 def tells(_):
     """list, show and stat have one vocabulary, as text and as JSON."""
     with Attached(EDGES, name="te.ll"):
@@ -245,4 +280,4 @@ if __name__ == "__main__":
     os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=1")
     sys.exit(main(tests_of(Lab(), [
         detach_leaves_nothing, attach_is_all_or_nothing, one_graph_once, altered, flows_that_are_not_the_graphs,
-        audit_and_bypass, foreground, device_goes, tells, half_made_pins, not_for_everybody])))
+        audit_and_bypass, foreground, device_goes, nothing_is_lost, tells, half_made_pins, not_for_everybody])))
