@@ -154,7 +154,7 @@ static struct json_object *manifest_json(const struct config *c,
 }
 
 static void summary(const struct fx_graph *g, const struct fx_image_hdr *hdr,
-		    const char *output)
+		    const char *output, const char *devices)
 {
 	u32 n[ARRAY_SIZE(proof_name)] = { 0 };
 	struct json_object *o, *counts;
@@ -169,7 +169,7 @@ static void summary(const struct fx_graph *g, const struct fx_image_hdr *hdr,
 		       hdr->name, g->n_place, g->n_cls, g->n_edge, digest,
 		       n[FX_PROVED], n[FX_RUN_TIME], n[FX_ASSUMED]);
 		if (output)
-			printf("bundle: %s\n", output);
+			printf("bundle: %s, for %s\n", output, devices);
 		free(digest);
 		return;
 	}
@@ -183,6 +183,7 @@ static void summary(const struct fx_graph *g, const struct fx_image_hdr *hdr,
 		fx_json_u64(counts, proof_name[i], n[i]);
 	fx_json_put(o, "obligations", counts);
 	fx_json_str(o, "bundle", output);
+	fx_json_str(o, "devices", devices);
 	fx_json_print(o);
 }
 
@@ -270,8 +271,37 @@ static struct fx_bundle_nic *nic_parts(const struct fx_nic_policy_object *p)
 	return n;
 }
 
-static enum fx_rc write_bundle(const struct config *c, const struct fx_graph *g,
-			       const void *image, size_t size)
+/* What only a part checks that the bundle does not have is nobody's to check. */
+static void leave_out(struct fx_graph *g, const struct build *b)
+{
+	for (u32 i = 0; i < g->n_obligation; i++) {
+		struct fx_obligation *ob = &g->obligation[i];
+		bool nic = !strcmp(ob->code, FX_OBLIGE_FLOW);
+
+		if (ob->status != FX_RUN_TIME || (nic ? b->for_nic : b->for_kernel))
+			continue;
+		ob->status = FX_ASSUMED;
+		ob->by = nic ? "the bundle has no part for network devices" :
+			       "the bundle has no part for the kernel";
+	}
+}
+
+/* "kernel, nic eth0 (3 flows)", to free(). */
+static char *devices_text(const struct build *b)
+{
+	char *text = fx_strdup(b->for_kernel ? "kernel" : ""), *more;
+
+	for (u32 i = 0; i < b->nic.n_device; i++) {
+		more = fx_asprintf("%s%snic %s (%u flows)", text, *text ? ", " : "",
+				   b->nic.device[i].netdev, b->nic.device[i].n_flow);
+		free(text);
+		text = more;
+	}
+	return text;
+}
+
+static enum fx_rc write_bundle(const struct config *c, struct fx_graph *g,
+			       const void *image, size_t size, char **devices)
 {
 	struct fx_bundle_parts parts = { .image = image, .image_size = size };
 	struct fx_bundle_nic *nic = NULL;
@@ -283,6 +313,8 @@ static enum fx_rc write_bundle(const struct config *c, const struct fx_graph *g,
 		rc = lower(c, g, &b);
 	if (rc != FX_RC_OK)
 		goto out;
+	leave_out(g, &b);
+	*devices = devices_text(&b);
 	nic = nic_parts(&b.nic);
 	parts.object = b.kernel.object;
 	parts.object_size = b.kernel.object_size;
@@ -304,6 +336,7 @@ static enum fx_rc run(const void *config)
 {
 	const struct config *c = config;
 	struct fx_graph *g = NULL;
+	char *devices = NULL;
 	void *image = NULL;
 	enum fx_rc rc;
 	size_t size;
@@ -322,10 +355,11 @@ static enum fx_rc run(const void *config)
 		goto out;
 	image = fx_graph_image(g, &size);
 	if (c->output)
-		rc = write_bundle(c, g, image, size);
+		rc = write_bundle(c, g, image, size, &devices);
 	if (rc == FX_RC_OK)
-		summary(g, image, c->output);
+		summary(g, image, c->output, devices);
 out:
+	free(devices);
 	free(image);
 	fx_graph_free(g);
 	return rc;

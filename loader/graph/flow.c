@@ -224,11 +224,11 @@ static void oblige(struct fx_graph *g)
 		for (u32 j = 0; j < c->n_to; j++)
 			nic = nic || g->place[c->to[j].place].kind == FX_PLACE_NIC;
 		if (c->flow.given)
-			fx_oblige(g, "placement.flow", FX_RUN_TIME, i,
+			fx_oblige(g, FX_OBLIGE_FLOW, FX_RUN_TIME, i,
 				  "what crosses the network device is put to the policy",
 				  "nic: each packet that matches the flow");
 		else if (nic)
-			fx_oblige(g, "placement.flow", FX_ASSUMED, i,
+			fx_oblige(g, FX_OBLIGE_FLOW, FX_ASSUMED, i,
 				  "what crosses the network device is put to the policy",
 				  "the edge has no flow, so the device cannot find it");
 	}

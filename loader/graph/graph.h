@@ -172,6 +172,9 @@ struct fx_obligation {
 	const char *by;		/* who checks it, or why it is assumed */
 };
 
+/* What a network device checks, and not the kernel module. */
+#define FX_OBLIGE_FLOW	"placement.flow"
+
 struct fx_graph {
 	struct fx_arena arena;
 	struct fx_diags *diags;

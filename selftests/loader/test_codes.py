@@ -455,14 +455,22 @@ def device_case(_):
     same(run.rc, 0, run.out, run.err)
     same(sorted(json.loads((out / "manifest.json").read_text(encoding="utf-8"))["files"]),
          ["edges.bin", "nic/eth0/flows.bin", "nic/eth0/policy.bpf.o", "obligations.json"])
+    same(run.json["devices"], "nic eth0 (5 flows)")
+    obligations = json.loads((out / "obligations.json").read_text(encoding="utf-8"))["obligations"]
+    same({o["by"].split(":")[0] for o in obligations if o["status"] == "run-time"}, {"nic"})
     run = Run("compile", "-j", "-d", "kernel", write("wire.yaml", WIRE), policy, "-o", out)
     same(run.rc, 0, run.out, run.err)
     same(sorted(json.loads((out / "manifest.json").read_text(encoding="utf-8"))["files"]),
          ["edges.bin", "kernel/policy.bpf.o", "obligations.json"])
     same(sorted(path.name for path in out.iterdir()), ["edges.bin", "kernel", "manifest.json", "obligations.json"])
+    obligations = json.loads((out / "obligations.json").read_text(encoding="utf-8"))["obligations"]
+    same([(o["status"], o["by"]) for o in obligations if o["code"] == "placement.flow"],
+         [("assumed", "the bundle has no part for network devices")])
     # both, as some of the edges are the kernel's alone
     text = WIRE.replace(", flow: { vlan: 7 }", "")
     same(Run("compile", write("wire.yaml", text), policy, "-o", out).rc, 0)
+    same(Run("compile", "-j", write("wire.yaml", text), policy, "-o", out).json["devices"],
+         "kernel, nic eth0 (4 flows)")
     want((out / "kernel/policy.bpf.o").exists() and (out / "nic/eth0/policy.bpf.o").exists(), "both")
     for device, word in (("dpu", "not supported yet"), ("gpu", "not supported yet"), ("tpu", "no device")):
         run = Run("compile", "-d", device, write("wire.yaml", WIRE), policy, "-o", out)
