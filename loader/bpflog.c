@@ -118,6 +118,7 @@ static bool is_progress(const struct line *l)
 		"processed ", "verification time ", "stack depth ", "mark_precise:",
 		"peak_states ", "max_states_per_insn ", "from ", "propagating ",
 		"frame", "caller:", "callee:", "returning from callee:", "to caller at ",
+		"cur state:", "old state:",
 	};
 	size_t i = 0;
 
@@ -277,4 +278,19 @@ char *fx_bpflog_reason(const char *log)
 		return fx_asprintf("%.*s", (int)l.len, l.at);
 	}
 	return fx_strdup("libbpf gives no reason");
+}
+
+char *fx_bpflog_unknown_kfunc(const char *log)
+{
+	static const char mark[] = "extern (func ksym) '";
+	const char *name = strstr(log, mark);
+	size_t len;
+
+	if (!name)
+		return NULL;
+	name += strlen(mark);
+	len = strcspn(name, "'\n");
+	if (!len || strncmp(name + len, "': not found", 12))
+		return NULL;
+	return fx_strndup(name, len);
 }

@@ -20,4 +20,7 @@ void fx_bpflog_reset(void);
  */
 char *fx_bpflog_reason(const char *log);
 
+/* The function that libbpf found nowhere, to free(); NULL: that was not it. */
+char *fx_bpflog_unknown_kfunc(const char *log);
+
 #endif /* FX_BPFLOG_H */

@@ -20,64 +20,71 @@ struct config {
 	bool all;
 };
 
-/* The programs on network devices, which the module does not know; first. */
-static enum fx_rc bypass_nics(const struct config *c, bool *some)
+static void count_in_force(const void *row, void *arg)
+{
+	const struct fx_nl_graph *g = row;
+
+	if (g->flags & FX_GRAPH_F_ATTACHED && !(g->flags & FX_GRAPH_F_BYPASS))
+		++*(u32 *)arg;
+}
+
+/* What is found on network devices: of which the module does not know; first. */
+struct nics {
+	bool some;		/* programs of a graph that is meant */
+	bool alone;		/* and none of them has a part for the kernel */
+	u32 in_force;		/* policies without one that were not by-passed */
+};
+
+static enum fx_rc bypass_graph(const char *graph, struct nics *n)
+{
+	struct fx_nic_views v;
+	int err;
+
+	if (fx_nic_views_read(graph, &v))
+		return FX_RC_SYSTEM;
+	n->some = true;
+	if (!fx_nic_views_alone(&v))
+		n->alone = false;
+	else if (!(v.view[0].conf.flags & FX_NIC_F_BYPASS))
+		n->in_force++;
+	fx_nic_views_free(&v);
+	err = fx_nics_bypass(graph);
+	if (!err)
+		return FX_RC_OK;
+	fx_err("the programs of graph '%s' on network devices cannot be by-passed: %s",
+	       graph, strerror(-err));
+	return FX_RC_SYSTEM;
+}
+
+static enum fx_rc bypass_nics(const struct config *c, struct nics *n)
 {
 	struct fx_words graphs = { 0 };
 	enum fx_rc rc = FX_RC_OK;
 
+	n->alone = true;
 	fx_pins_list_graphs(&graphs);
-	for (u32 i = 0; i < graphs.n; i++) {
-		int err;
-
-		if (c->graph && strcmp(c->graph, graphs.word[i]))
-			continue;
-		*some = true;
-		err = fx_nics_bypass(graphs.word[i]);
-		if (!err)
-			continue;
-		fx_err("the programs of graph '%s' on network devices cannot be by-passed: %s",
-		       graphs.word[i], strerror(-err));
-		rc = FX_RC_SYSTEM;
-	}
+	/* one that fails does not keep the others from it */
+	for (u32 i = 0; i < graphs.n; i++)
+		if ((!c->graph || !strcmp(c->graph, graphs.word[i])) &&
+		    bypass_graph(graphs.word[i], n) != FX_RC_OK)
+			rc = FX_RC_SYSTEM;
 	fx_words_free(&graphs);
 	return rc;
 }
 
-/* Is there nothing that the module would have to by-pass? */
-static bool alone(const struct config *c)
+/* The module's: all of them, or the graph's. */
+static enum fx_rc bypass_loaded(const struct config *c, u32 *n)
 {
-	struct fx_nic_views v;
-	bool alone;
-
-	if (!fx_sys_module())
-		return true;
-	if (c->all || fx_nic_views_read(c->graph, &v))
-		return false;
-	alone = fx_nic_views_alone(&v);
-	fx_nic_views_free(&v);
-	return alone;
-}
-
-static enum fx_rc run(const void *config)
-{
-	const struct config *c = config;
-	bool nics = false;
-	struct json_object *o;
-	struct fx_nl *nl;
-	enum fx_rc rc;
+	struct fx_nl *nl = fx_nl_open();
+	enum fx_rc rc = FX_RC_OK;
+	u32 loaded = 0;
 	int err;
 
-	if (c->all == !!c->graph) {
-		fx_err("bypass takes the name of a graph, or --all");
-		return FX_RC_INPUT;
-	}
-	rc = bypass_nics(c, &nics);
-	if (rc != FX_RC_OK || (nics && alone(c)))
-		goto out;
-	nl = fx_nl_open();
 	if (!nl)
 		return FX_RC_SYSTEM;
+	/* for the report alone: whatever it says, the policies end */
+	if (c->all && !fx_nl_dump(nl, FX_CMD_GRAPH_GET, NULL, count_in_force, &loaded))
+		*n += loaded;
 	err = fx_nl_bypass(nl, c->graph);
 	if (err && c->graph) {
 		fx_session_no_graph(nl, c->graph, err);
@@ -87,17 +94,44 @@ static enum fx_rc run(const void *config)
 		rc = FX_RC_SYSTEM;
 	}
 	fx_nl_close(nl);
-out:
+	return rc;
+}
+
+static enum fx_rc run(const void *config)
+{
+	const struct config *c = config;
+	struct nics nics = { 0 };
+	struct json_object *o;
+	enum fx_rc rc;
+	u32 n;
+
+	if (c->all == !!c->graph) {
+		fx_err("bypass takes the name of a graph, or --all");
+		return FX_RC_INPUT;
+	}
+	rc = bypass_nics(c, &nics);
+	n = nics.in_force;
+	/* without a module, and without a part for it, there is no more to do */
+	if (!nics.some || !nics.alone || (c->all && fx_sys_module())) {
+		enum fx_rc loaded = bypass_loaded(c, &n);
+
+		rc = rc == FX_RC_OK ? loaded : rc;
+	}
 	if (rc != FX_RC_OK)
 		return rc;
 
-	if (c->all)
-		fx_info("every policy is by-passed");
+	if (c->all && n)
+		fx_info("%u %s by-passed", n,
+			n == 1 ? "policy is" : "policies are");
+	else if (c->all)
+		fx_info("no policy was in force, so there was nothing to by-pass");
 	else
 		fx_info("graph '%s' is by-passed", c->graph);
 	if (fx_json_mode) {
 		o = fx_json_object();
 		fx_json_bool(o, "all", c->all);
+		if (c->all)
+			fx_json_u64(o, "policies", n);
 		fx_json_str(o, "graph", c->graph);
 		fx_json_print(o);
 	}

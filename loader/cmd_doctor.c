@@ -34,6 +34,7 @@ struct doctor {
 	struct utsname uts;
 	struct fx_kconfig config;
 	bool loaded;	/* the module is */
+	char *insmod;	/* the command that would load it */
 };
 
 struct check {
@@ -203,8 +204,8 @@ static enum answer check_module_btf(const struct doctor *d, char **detail)
 
 	*detail = fx_strdup(there ? "/sys/kernel/btf/fabric_ext" :
 			    d->loaded ? "the module is loaded and has none" :
-					"the module is not loaded");
-	return yes(there || !d->loaded);
+					"not known until the module is loaded");
+	return d->loaded || there ? yes(there) : UNKNOWN;
 }
 
 /* 5 bytes: attributes, then 1 when it is on. */
@@ -327,7 +328,7 @@ static const struct check checks[] = {
 	  "policies: without BTF the module has no ops and no kfuncs",
 	  "build it again with pahole installed and vmlinux in the headers" },
 	{ "module", GAP, check_module, "everything until it is loaded",
-	  "insmod fabric_ext.ko" },
+	  NULL /* insmod_command() */ },
 	{ "bpffs", GAP, check_bpffs, "attach --pin",
 	  "mount -t bpf bpf /sys/fs/bpf" },
 	{ "options", GAP, check_optional, "what stands next to each option",
@@ -350,7 +351,24 @@ static const char *const status_words[] = {
 	[NOT_KNOWN] = "unknown",
 };
 
-static struct json_object *finding_json(const struct check *c, const struct finding *f)
+/* What only a loaded module can show begins with loading it. */
+static const char *fix_of(const struct doctor *d, const struct check *c)
+{
+	return !d->loaded && (c->run == check_module || c->run == check_module_btf) ?
+		d->insmod : c->fix;
+}
+
+/* FX_KMOD: where the machines of scripts/vm have the module. */
+static char *insmod_command(void)
+{
+	const char *path = getenv("FX_KMOD");
+
+	return fx_asprintf("insmod %s", path && *path ? path : "fabric_ext.ko");
+}
+
+static struct json_object *finding_json(const struct doctor *d,
+					const struct check *c,
+					const struct finding *f)
 {
 	struct json_object *o = fx_json_object();
 
@@ -359,18 +377,19 @@ static struct json_object *finding_json(const struct check *c, const struct find
 	fx_json_str(o, "detail", f->detail);
 	if (f->status != OK) {
 		fx_json_str(o, "disables", c->disables);
-		fx_json_str(o, "fix", c->fix);
+		fx_json_str(o, "fix", fix_of(d, c));
 	}
 	return o;
 }
 
-static void finding_print(const struct check *c, const struct finding *f)
+static void finding_print(const struct doctor *d, const struct check *c,
+			  const struct finding *f)
 {
 	printf("%-8s %-16s %s\n", status_words[f->status], c->id, f->detail);
 	if (f->status == OK)
 		return;
 	printf("%25s disables: %s\n", "", c->disables);
-	printf("%25s to get it: %s\n", "", c->fix);
+	printf("%25s to get it: %s\n", "", fix_of(d, c));
 }
 
 static enum fx_rc run(const void *config)
@@ -382,6 +401,7 @@ static enum fx_rc run(const void *config)
 	(void)config;
 	uname(&d.uts);
 	fx_kconfig_read(d.uts.release, &d.config);
+	d.insmod = insmod_command();
 	d.loaded = fx_sys_exists("/sys/module/fabric_ext");
 	if (fx_json_mode)
 		list = fx_json_array();
@@ -403,9 +423,9 @@ static enum fx_rc run(const void *config)
 		missing += f.status == MISSING;
 		gaps += f.status == GAP;
 		if (list)
-			fx_json_add(list, finding_json(&checks[i], &f));
+			fx_json_add(list, finding_json(&d, &checks[i], &f));
 		else
-			finding_print(&checks[i], &f);
+			finding_print(&d, &checks[i], &f);
 		free(f.detail);
 	}
 	if (list) {
@@ -414,9 +434,10 @@ static enum fx_rc run(const void *config)
 		fx_json_put(o, "checks", list);
 		fx_json_print(o);
 	} else {
-		printf("\n%u of %zu missing, %u gaps\n", missing,
-		       ARRAY_SIZE(checks), gaps);
+		printf("\n%u of %zu missing, %u gap%s\n", missing,
+		       ARRAY_SIZE(checks), gaps, gaps == 1 ? "" : "s");
 	}
+	free(d.insmod);
 	fx_kconfig_free(&d.config);
 	return missing ? FX_RC_INPUT : FX_RC_OK;
 }

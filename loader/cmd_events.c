@@ -27,10 +27,13 @@ struct config {
 struct source {
 	char *graph;
 	u64 next;		/* sequence number expected next */
+	bool named;		/* reading the tables was tried */
+	struct fx_tables tables;	/* of names; empty: there are numbers */
 };
 
 struct stream {
 	const struct config *config;
+	struct fx_nl *ask;
 	struct source *source;
 	u32 n, cap;
 	u64 received;
@@ -43,7 +46,9 @@ static struct source *source_of(struct stream *s, const char *graph, u64 seq)
 		if (!strcmp(s->source[i].graph, graph))
 			return &s->source[i];
 	fx_grow(s->source, s->n, s->cap);
-	s->source[s->n] = (struct source){ fx_strdup(graph), seq };
+	s->source[s->n] = (struct source){
+		.graph = fx_strdup(graph), .next = seq,
+	};
 	return &s->source[s->n++];
 }
 
@@ -53,6 +58,16 @@ static void add_source(const void *row, void *arg)
 	const struct fx_nl_graph *g = row;
 
 	source_of(arg, g->name, g->emitted);
+}
+
+/* Once per graph, and when another of its name sends: a lower number tells. */
+static void know_names(struct stream *s, struct source *src, bool anew)
+{
+	if (src->named && !anew)
+		return;
+	fx_tables_free(&src->tables);
+	fx_tables_read_names(s->ask, src->graph, &src->tables);
+	src->named = true;
 }
 
 static bool enough(const struct stream *s)
@@ -74,12 +89,13 @@ static void on_message(const struct fx_nl_events *msg, void *arg)
 		/* from before we asked, or the graph was loaded anew */
 		if (ev->seq > src->next)
 			s->lost += ev->seq - src->next;
+		know_names(s, src, ev->seq < src->next);
 		src->next = ev->seq + 1;
 		s->received++;
 		if (fx_json_mode)
-			fx_json_line(fx_event_json(ev, msg->graph));
+			fx_json_line(fx_event_json(ev, msg->graph, &src->tables));
 		else
-			fx_event_print(ev, msg->graph);
+			fx_event_print(ev, msg->graph, &src->tables);
 	}
 	fflush(stdout);
 }
@@ -168,11 +184,16 @@ static enum fx_rc run(const void *config)
 		fx_err("the loaded graphs cannot be read: %s", fx_nl_why(ask));
 		goto out;
 	}
+	s.ask = ask;
+	for (u32 i = 0; i < s.n; i++)
+		know_names(&s, &s.source[i], false);
 	rc = follow(&s, nl, signals);
 	fprintf(stderr, "events: %llu received, %llu lost\n", s.received, s.lost);
 out:
-	for (u32 i = 0; i < s.n; i++)
+	for (u32 i = 0; i < s.n; i++) {
 		free(s.source[i].graph);
+		fx_tables_free(&s.source[i].tables);
+	}
 	free(s.source);
 	free(g);
 	fx_nl_close(nl);

@@ -14,13 +14,22 @@
 struct config {
 	const char *graph;
 	bool edges;
+	bool all;
 };
 
-static struct json_object *edge_json(const struct fx_nl_edge *e)
+/* Where the rows of edges go to, and the names for them come from. */
+struct edges {
+	const struct fx_tables *tables;
+	struct json_object *list;	/* NULL: text */
+};
+
+static struct json_object *edge_json(const struct fx_nl_edge *e, const char *name)
 {
 	struct json_object *o = fx_json_object();
 
 	fx_json_u64(o, "index", e->index);
+	if (name)
+		fx_json_str(o, "edge_name", name);
 	fx_json_u64(o, "class", e->desc.cls);
 	fx_json_u64(o, "bytes", e->desc.bytes);
 	fx_json_u64(o, "alias_at", e->desc.alias_at);
@@ -33,38 +42,39 @@ static struct json_object *edge_json(const struct fx_nl_edge *e)
 	return o;
 }
 
-static void edge_print(const struct fx_nl_edge *e)
+static void edge_print(const struct fx_nl_edge *e, const char *name)
 {
-	printf("%10u %6u %16llu %16llu ", e->index, e->desc.cls, e->desc.bytes,
-	       e->desc.alias_at);
-	if (e->desc.reuse == FX_REUSE_NEVER)
-		printf("%16s", "never");
-	else if (e->desc.reuse == FX_REUSE_UNKNOWN)
-		printf("%16s", "-");
-	else
-		printf("%16llu", e->desc.reuse);
-	printf(" %6u %10llu\n", e->desc.n_after, e->moves);
+	const char *reuse = e->desc.reuse == FX_REUSE_NEVER ? "never" :
+			    e->desc.reuse == FX_REUSE_UNKNOWN ? "-" :
+			    fx_bytes_text(e->desc.reuse);
+
+	printf("%10u %-28s %12s %16llu %12s %6u %10llu\n", e->index,
+	       name ? name : "?", fx_bytes_text(e->desc.bytes),
+	       e->desc.alias_at, reuse, e->desc.n_after, e->moves);
 }
 
 static void on_edge(const void *row, void *arg)
 {
-	struct json_object *list = arg;
+	const struct fx_nl_edge *e = row;
+	const struct edges *to = arg;
+	char *name = fx_edge_name(to->tables, e->index);
 
-	if (list)
-		fx_json_add(list, edge_json(row));
+	if (to->list)
+		fx_json_add(to->list, edge_json(e, name));
 	else
-		edge_print(row);
+		edge_print(e, name);
+	free(name);
 }
 
-static void print(const struct fx_tables *t)
+static void print(const struct fx_tables *t, bool all)
 {
 	const struct fx_nl_graph *g = &t->graph;
 	char *state = fx_graph_state(g), *digest = fx_hex(g->digest, 8);
 	char *missing;
 
-	printf("graph %s, digest %s..., %u edges in %u classes, %llu bytes of kernel memory\n",
+	printf("graph %s, digest %s..., %u edges in %u classes, %s of kernel memory\n",
 	       g->name, digest, g->count[FX_SECT_EDGE], g->count[FX_SECT_CLASS],
-	       g->kmem);
+	       fx_bytes_text(g->kmem));
 	printf("policy %s, %s; %llu events, %llu lost\n",
 	       g->policy[0] ? g->policy : "-", state, g->emitted, g->lost);
 	if (g->exit_dump[0])
@@ -80,9 +90,9 @@ static void print(const struct fx_tables *t)
 	printf("\n");
 	fx_places_print(t);
 	printf("\n");
-	fx_classes_print(t);
+	fx_classes_print(t, all);
 	printf("\n");
-	fx_counters_print(t);
+	fx_counters_print(t, all);
 }
 
 static struct json_object *json(const struct fx_tables *t)
@@ -129,9 +139,10 @@ static enum fx_rc show_nics(const struct config *c, const struct fx_nic_views *v
 
 static enum fx_rc show_loaded(const struct config *c, const struct fx_nic_views *v)
 {
-	struct json_object *o = NULL, *list = NULL;
 	enum fx_rc rc = FX_RC_SYSTEM;
 	struct fx_tables t = { 0 };
+	struct edges edges = { .tables = &t };
+	struct json_object *o = NULL;
 	struct fx_nl *nl;
 	int err;
 
@@ -144,7 +155,7 @@ static enum fx_rc show_loaded(const struct config *c, const struct fx_nic_views 
 	if (fx_json_mode)
 		o = json(&t);
 	else
-		print(&t);
+		print(&t, c->all);
 	if (v->n && o) {
 		fx_json_put(o, "nic", fx_nic_views_json(v));
 	} else if (v->n) {
@@ -153,12 +164,12 @@ static enum fx_rc show_loaded(const struct config *c, const struct fx_nic_views 
 	}
 	if (c->edges) {
 		if (o)
-			fx_json_put(o, "edges", list = fx_json_array());
+			fx_json_put(o, "edges", edges.list = fx_json_array());
 		else
-			printf("\n%10s %6s %16s %16s %16s %6s %10s\n", "EDGE",
-			       "CLASS", "BYTES", "ALIAS AT", "REUSE", "AFTER",
+			printf("\n%10s %-28s %12s %16s %12s %6s %10s\n", "EDGE",
+			       "NAME", "BYTES", "ALIAS AT", "REUSE", "AFTER",
 			       "MOVES");
-		err = fx_nl_dump(nl, FX_CMD_EDGE_GET, c->graph, on_edge, list);
+		err = fx_nl_dump(nl, FX_CMD_EDGE_GET, c->graph, on_edge, &edges);
 		if (err) {
 			fx_session_no_graph(nl, c->graph, err);
 			rc = fx_session_rc(err);
@@ -194,6 +205,8 @@ static const struct fx_operand operands[] = {
 };
 
 static const struct fx_option options[] = {
+	{ "all", 'a', FX_OPT_FLAG, .help = "what counted nothing too",
+	  .at = offsetof(struct config, all) },
 	{ "edges", 'e', FX_OPT_FLAG, .help = "every edge instance too",
 	  .at = offsetof(struct config, edges) },
 	{ }

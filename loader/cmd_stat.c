@@ -17,6 +17,7 @@ struct config {
 	const char *graph;
 	u64 interval;		/* ns; 0: once */
 	u64 count;		/* 0: until a signal */
+	bool all;
 };
 
 /* What is known of a graph at one moment. */
@@ -107,14 +108,14 @@ static void difference(struct fx_tables *old, const struct fx_tables *now)
 	old->graph.lost = now->graph.lost - old->graph.lost;
 }
 
-static void print(const struct report *r)
+static void print(const struct report *r, bool all)
 {
 	const struct fx_tables *t = &r->tables;
 
 	if (!r->alone) {
-		fx_classes_print(t);
+		fx_classes_print(t, all);
 		printf("\n");
-		fx_counters_print(t);
+		fx_counters_print(t, all);
 		printf("\n%llu events, %llu lost\n", t->graph.emitted, t->graph.lost);
 	}
 	if (r->nics.n && !r->alone)
@@ -160,7 +161,7 @@ static enum fx_rc repeat(struct fx_nl **nl, const struct config *c)
 			if (fx_json_mode)
 				fx_json_line(json(&old));
 			else
-				print(&old);
+				print(&old, c->all);
 		}
 		report_free(&old);
 		old = now;
@@ -181,7 +182,7 @@ static enum fx_rc once(struct fx_nl **nl, const struct config *c)
 	if (fx_json_mode)
 		fx_json_print(json(&r));
 	else
-		print(&r);
+		print(&r, c->all);
 	report_free(&r);
 	return FX_RC_OK;
 }
@@ -211,6 +212,8 @@ static const struct fx_option options[] = {
 	  .help = "report again and again what was since",
 	  .at = offsetof(struct config, interval), .min = 10000000,
 	  .max = 86400ULL * 1000000000 },
+	{ "all", 'a', FX_OPT_FLAG, .help = "what counted nothing too",
+	  .at = offsetof(struct config, all) },
 	{ "count", 'n', FX_OPT_NUMBER, .value = "N", .help = "end after N reports",
 	  .at = offsetof(struct config, count), .min = 1 },
 	{ }

@@ -232,7 +232,7 @@ enum fx_rc fx_model_read(const char *path, struct fx_model *m)
 	else if (err)
 		return fx_read_failed("the model config", path, err);
 	r.diags = fx_diags_new(path, text, len);
-	r.root = fx_yaml_parse(&arena, r.diags, text, len);
+	r.root = fx_yaml_parse(&arena, r.diags, text, len, "JSON");
 	if (r.root)
 		read_config(&r);
 	if (fx_diags_print(r.diags))

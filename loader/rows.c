@@ -58,6 +58,14 @@ int fx_tables_read(struct fx_nl *nl, const char *graph, bool places,
 	return err;
 }
 
+void fx_tables_read_names(struct fx_nl *nl, const char *graph, struct fx_tables *t)
+{
+	memset(t, 0, sizeof(*t));
+	if (fx_nl_dump(nl, FX_CMD_PLACE_GET, graph, add_place, t) ||
+	    fx_nl_dump(nl, FX_CMD_CLASS_GET, graph, add_class, t))
+		fx_tables_free(t);
+}
+
 void fx_tables_free(struct fx_tables *t)
 {
 	free(t->place);
@@ -109,6 +117,55 @@ static const char *place_name(const struct fx_tables *t, u32 i)
 		return t->place[i].desc.name;
 	snprintf(number, sizeof(number), "#%u", i);
 	return number;
+}
+
+static const struct fx_class_desc *class_of_edge(const struct fx_tables *t, u32 edge)
+{
+	for (u32 i = 0; i < t->n_class; i++) {
+		const struct fx_class_desc *d = &t->cls[i].desc;
+
+		if (edge >= d->first && edge - d->first < d->count)
+			return d;
+	}
+	return NULL;
+}
+
+char *fx_edge_name(const struct fx_tables *t, u32 edge)
+{
+	const struct fx_class_desc *d = class_of_edge(t, edge);
+	char at[FX_MAX_DIMS * 11 + 3] = "";
+	u32 index[FX_MAX_DIMS], n = 0;
+	int len = 0;
+
+	if (!d)
+		return NULL;
+	while (n < FX_MAX_DIMS && d->dim[n])
+		n++;
+	edge -= d->first;
+	for (u32 i = n; i-- > 0; edge /= d->dim[i])
+		index[i] = edge % d->dim[i];
+	for (u32 i = 0; i < n; i++)
+		len += sprintf(at + len, "%c%u", i ? ',' : '[', index[i]);
+	return fx_asprintf("%s%s%s", d->name, at, n ? "]" : "");
+}
+
+const char *fx_bytes_text(u64 bytes)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB",
+					     "PiB", "EiB" };
+	static char text[2][16];
+	static u32 turn;
+	char *s = text[turn++ % 2];
+	u32 i = 0;
+
+	while (i + 1 < ARRAY_SIZE(units) && bytes >> (10 * i + 10))
+		i++;
+	if (bytes & ((1ULL << 10 * i) - 1))
+		snprintf(s, sizeof(text[0]), "%.1f %s",
+			 (double)bytes / (double)(1ULL << 10 * i), units[i]);
+	else
+		snprintf(s, sizeof(text[0]), "%llu %s", bytes >> 10 * i, units[i]);
+	return s;
 }
 
 /* ---- JSON ------------------------------------------------------------- */
@@ -222,7 +279,25 @@ struct json_object *fx_counter_json(const struct fx_nl_counter *c)
 	return o;
 }
 
-struct json_object *fx_event_json(const struct fx_event *ev, const char *graph)
+/* The names that go with the numbers of an event. */
+static void event_names(struct json_object *o, const struct fx_event *ev,
+			const struct fx_tables *t)
+{
+	const struct fx_class_desc *d = class_of_edge(t, ev->edge);
+	char *name;
+
+	if (d) {
+		name = fx_edge_name(t, ev->edge);
+		fx_json_str(o, "edge_name", name);
+		fx_json_str(o, "class", d->name);
+		free(name);
+	}
+	if (ev->place < t->n_place)
+		fx_json_str(o, "place_name", t->place[ev->place].desc.name);
+}
+
+struct json_object *fx_event_json(const struct fx_event *ev, const char *graph,
+				  const struct fx_tables *t)
 {
 	struct json_object *o = fx_json_object();
 
@@ -235,6 +310,14 @@ struct json_object *fx_event_json(const struct fx_event *ev, const char *graph)
 		fx_json_u64(o, "edge", ev->edge);
 	if (ev->place != FX_PLACE_NONE)
 		fx_json_u64(o, "place", ev->place);
+	event_names(o, ev, t);
+	if (ev->type == FX_EV_PLACE) {
+		fx_json_bool(o, "bound", (s32)ev->arg0 != FX_NODE_NONE);
+		if ((s32)ev->arg0 != FX_NODE_NONE) {
+			fx_json_s64(o, "node", (s32)ev->arg0);
+			fx_json_u64(o, "address", ev->arg1);
+		}
+	}
 	fx_json_str(o, "reason", fx_name(&fx_reasons, ev->reason));
 	fx_json_s64(o, "error", ev->error);
 	if (ev->type == FX_EV_EJECT)
@@ -252,7 +335,7 @@ void fx_places_print(const struct fx_tables *t)
 {
 	char node[16], match[96];
 
-	printf("%-16s %-7s %-28s %5s %20s %20s\n", "PLACE", "KIND", "MATCH",
+	printf("%-16s %-7s %-28s %5s %12s %12s\n", "PLACE", "KIND", "MATCH",
 	       "NODE", "USED", "CAPACITY");
 	for (u32 i = 0; i < t->n_place; i++) {
 		const struct fx_nl_place *p = &t->place[i];
@@ -261,47 +344,69 @@ void fx_places_print(const struct fx_tables *t)
 		snprintf(match, sizeof(match), "%s %s",
 			 fx_name(&fx_match_kinds, p->desc.match_kind),
 			 p->desc.match);
-		printf("%-16s %-7s %-28s %5s %20llu ", p->desc.name,
+		printf("%-16s %-7s %-28s %5s %12s %12s\n", p->desc.name,
 		       fx_name(&fx_place_kinds, p->desc.kind),
 		       p->desc.match_kind == FX_MATCH_NONE ? "-" : match,
-		       p->node == FX_NODE_NONE ? "-" : node, p->used);
-		if (p->desc.capacity)
-			printf("%20llu\n", p->desc.capacity);
-		else
-			printf("%20s\n", "-");
+		       p->node == FX_NODE_NONE ? "-" : node,
+		       fx_bytes_text(p->used),
+		       p->desc.capacity ? fx_bytes_text(p->desc.capacity) : "-");
 	}
 }
 
-void fx_classes_print(const struct fx_tables *t)
+static void left_out(u32 n, u32 of)
 {
-	printf("%-24s %12s %10s %10s %16s %16s %12s %12s\n", "CLASS", "MOVES",
+	if (n)
+		printf("(%u%s counted nothing; --all shows %s)\n", n,
+		       n < of ? " more" : "", n == 1 ? "it" : "them");
+}
+
+void fx_classes_print(const struct fx_tables *t, bool all)
+{
+	u32 idle = 0;
+
+	printf("%-24s %12s %10s %10s %12s %12s %12s %12s\n", "CLASS", "MOVES",
 	       "REFUSED", "FAILED", "BYTES IN", "BYTES OUT", "NS/MOVE",
 	       "VERIFY NS");
 	for (u32 i = 0; i < t->n_class; i++) {
 		const struct fx_nl_class *c = &t->cls[i];
 
-		printf("%-24s %12llu %10llu %10llu %16llu %16llu %12llu %12llu\n",
+		if (!all && !(c->moves | c->refused | c->failed)) {
+			idle++;
+			continue;
+		}
+		printf("%-24s %12llu %10llu %10llu %12s %12s %12llu %12llu\n",
 		       c->desc.name, c->moves, c->refused, c->failed,
-		       c->bytes_in, c->bytes_out,
+		       fx_bytes_text(c->bytes_in), fx_bytes_text(c->bytes_out),
 		       c->moves ? c->ns / c->moves : 0,
 		       c->moves ? c->verify_ns / c->moves : 0);
 	}
+	left_out(idle, t->n_class);
 }
 
-void fx_counters_print(const struct fx_tables *t)
+void fx_counters_print(const struct fx_tables *t, bool all)
 {
+	u32 idle = 0;
+
 	printf("%-16s %14s %14s %14s\n", "OPERATION", "ASKED", "REFUSED",
 	       "INVALID");
 	for (u32 i = 0; i < t->n_counter; i++) {
 		const struct fx_nl_counter *c = &t->counter[i];
 
+		if (!all && !(c->asked | c->refused | c->invalid)) {
+			idle++;
+			continue;
+		}
 		printf("%-16s %14llu %14llu %14llu\n", fx_name(&fx_ops, c->index),
 		       c->asked, c->refused, c->invalid);
 	}
+	left_out(idle, t->n_counter);
 }
 
-void fx_event_print(const struct fx_event *ev, const char *graph)
+void fx_event_print(const struct fx_event *ev, const char *graph,
+		    const struct fx_tables *t)
 {
+	char *edge = fx_edge_name(t, ev->edge);
+
 	printf("%llu.%09llu %s #%llu %s", ev->ns / 1000000000,
 	       ev->ns % 1000000000, graph, ev->seq, fx_name(&fx_events, ev->type));
 	if (ev->op < FX_OPS && ev->type <= FX_EV_MOVE)
@@ -310,14 +415,23 @@ void fx_event_print(const struct fx_event *ev, const char *graph)
 		printf(" exit=%s", fx_name(&fx_exits, ev->arg0));
 	if (ev->edge != FX_EDGE_NONE)
 		printf(" edge=%u", ev->edge);
-	if (ev->place != FX_PLACE_NONE)
+	if (edge)
+		printf(" (%s)", edge);
+	if (ev->place < t->n_place)
+		printf(" place=%s", t->place[ev->place].desc.name);
+	else if (ev->place != FX_PLACE_NONE)
 		printf(" place=%u", ev->place);
 	printf(" reason=%s", fx_name(&fx_reasons, ev->reason));
 	if (ev->error)
 		printf(" error=%d", ev->error);
 	if (ev->bytes)
 		printf(" bytes=%llu", ev->bytes);
-	if (ev->type == FX_EV_POLICY || ev->type == FX_EV_PLACE)
+	if (ev->type == FX_EV_PLACE && (s32)ev->arg0 == FX_NODE_NONE)
+		printf(" unbound");
+	else if (ev->type == FX_EV_PLACE)
+		printf(" node=%d address=%#llx", (s32)ev->arg0, ev->arg1);
+	if (ev->type == FX_EV_POLICY)
 		printf(" arg0=%#llx arg1=%#llx", ev->arg0, ev->arg1);
 	printf(" pid=%u\n", ev->pid);
+	free(edge);
 }

@@ -29,7 +29,14 @@ struct fx_tables {
  */
 int fx_tables_read(struct fx_nl *nl, const char *graph, bool places,
 		   struct fx_tables *t);
+/* Places and classes alone, silently: without them there are numbers. */
+void fx_tables_read_names(struct fx_nl *nl, const char *graph, struct fx_tables *t);
 void fx_tables_free(struct fx_tables *t);
+
+/* "kv_out[0,3]" for an edge instance, to free(); NULL: no class has it. */
+char *fx_edge_name(const struct fx_tables *t, u32 edge);
+/* "64 KiB", "1.5 GiB": at most 10 characters; of static memory, for two calls. */
+const char *fx_bytes_text(u64 bytes);
 
 /* "p2p_map, tier": operations by their FX_OP_BIT(), to free(). */
 char *fx_ops_text(u64 ops);
@@ -43,11 +50,15 @@ struct json_object *fx_place_json(const struct fx_nl_place *p);
 struct json_object *fx_class_json(const struct fx_nl_class *c,
 				  const struct fx_tables *t);
 struct json_object *fx_counter_json(const struct fx_nl_counter *c);
-struct json_object *fx_event_json(const struct fx_event *ev, const char *graph);
+/* @t: of the event's graph, as far as they could be read */
+struct json_object *fx_event_json(const struct fx_event *ev, const char *graph,
+				  const struct fx_tables *t);
 
 void fx_places_print(const struct fx_tables *t);
-void fx_classes_print(const struct fx_tables *t);
-void fx_counters_print(const struct fx_tables *t);
-void fx_event_print(const struct fx_event *ev, const char *graph);
+/* Rows that counted nothing are left out, and how many, unless @all. */
+void fx_classes_print(const struct fx_tables *t, bool all);
+void fx_counters_print(const struct fx_tables *t, bool all);
+void fx_event_print(const struct fx_event *ev, const char *graph,
+		    const struct fx_tables *t);
 
 #endif /* FX_ROWS_H */

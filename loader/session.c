@@ -14,6 +14,7 @@
 #include "names.h"
 #include "nic.h"
 #include "pins.h"
+#include "refusal.h"
 #include "session.h"
 #include "system.h"
 #include "util.h"
@@ -270,15 +271,9 @@ static enum fx_rc set_ops(struct fx_session *s)
 	return FX_RC_OK;
 }
 
-/* The sentence for an object that libbpf or the kernel did not take. */
-static enum fx_rc refused(struct fx_session *s, int err)
+static enum fx_rc not_loaded(const struct fx_session *s, int err)
 {
-	char *why = fx_bpflog_reason(fx_bpflog_text());
-
-	fx_err("%s%s", why,
-	       s->opt.verbose ? "" : "; attach -v prints the whole log");
-	free(why);
-	return err == -ENOMEM || err == -EPERM ? FX_RC_SYSTEM : FX_RC_INPUT;
+	return fx_refused_load(s->bundle->dir, s->policy, err, s->opt.verbose);
 }
 
 static enum fx_rc load_policy(struct fx_session *s)
@@ -292,7 +287,7 @@ static enum fx_rc load_policy(struct fx_session *s)
 	/* what was checked, not what lies in the file by now */
 	s->obj = bpf_object__open_mem(b->object, b->object_size, &opts);
 	if (!s->obj)
-		return refused(s, -errno);
+		return not_loaded(s, -errno);
 	s->map = bpf_object__find_map_by_name(s->obj, b->ops_map);
 	if (!s->map || bpf_map__type(s->map) != BPF_MAP_TYPE_STRUCT_OPS) {
 		fx_err("%s has no struct_ops map '%s', which the bundle names; compile it again",
@@ -308,36 +303,15 @@ static enum fx_rc load_policy(struct fx_session *s)
 	if (rc != FX_RC_OK)
 		return rc;
 	err = bpf_object__load(s->obj);
-	return err ? refused(s, err) : FX_RC_OK;
+	return err ? not_loaded(s, err) : FX_RC_OK;
 }
 
-/* What the module's refusal of a policy means; struct_ops passes on an errno. */
-static enum fx_rc attach_failed(struct fx_session *s, int err)
+static enum fx_rc not_attached(struct fx_session *s, int err)
 {
-	static const struct {
-		int err;
-		enum fx_rc rc;
-		const char *why;
-	} known[] = {
-		{ -EPERM, FX_RC_SYSTEM, "it needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN in the initial user namespace" },
-		{ -ENOENT, FX_RC_SYSTEM, "the graph was removed meanwhile" },
-		{ -EBUSY, FX_RC_SYSTEM, "another policy was attached meanwhile" },
-		{ -EEXIST, FX_RC_SYSTEM, "another policy was attached meanwhile" },
-		{ -EINVAL, FX_RC_INPUT, "a field of its struct " OPS_STRUCT " is out of range; the kernel's log names it" },
-		{ -ERANGE, FX_RC_INPUT, "its timeout_ms is too long; the kernel's log says how long it may be" },
-	};
-	const char *why = strerror(-err);
-	enum fx_rc rc = FX_RC_SYSTEM;
+	const u32 *timeout = ops_member(s, "timeout_ms", sizeof(*timeout));
 
-	for (u32 i = 0; i < ARRAY_SIZE(known); i++) {
-		if (known[i].err != err)
-			continue;
-		why = known[i].why;
-		rc = known[i].rc;
-	}
-	fx_err("policy '%s' cannot be attached to graph '%s': %s", s->policy,
-	       graph_name(s), why);
-	return rc;
+	return fx_refused_attach(s->policy, graph_name(s),
+				 timeout ? *timeout : 0, err);
 }
 
 /* ---- attach ----------------------------------------------------------- */
@@ -357,7 +331,7 @@ static enum fx_rc attach(struct fx_session *s)
 		return rc;
 	s->link = bpf_map__attach_struct_ops(s->map);
 	if (!s->link)
-		return attach_failed(s, -errno);
+		return not_attached(s, -errno);
 	return s->opt.pin ?
 		fx_pins_write_link(s->pins, bpf_link__fd(s->link)) : FX_RC_OK;
 }
@@ -393,7 +367,7 @@ static enum fx_rc replace(struct fx_session *s)
 		rc = fx_pins_write_link(s->pins, bpf_link__fd(s->link));
 	} else if ((errno != EBUSY && errno != EEXIST) ||
 		   bpf_link_update(old, bpf_map__fd(s->map), NULL)) {
-		rc = attach_failed(s, -errno);
+		rc = not_attached(s, -errno);
 	}
 	if (rc == FX_RC_OK)
 		rc = fx_pins_swap(s->pins, "next");

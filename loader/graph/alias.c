@@ -8,11 +8,13 @@
  * behind them: then all are, as order is transitive. A transfer writes (the
  * range has a new home), a borrow or share reads.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
 #include "codes.h"
+#include "elaborate.h"
 
 /* Pieces and readers looked at, per member on average: near linear. */
 #define WORK_PER_MEMBER	512ULL
@@ -66,6 +68,44 @@ static bool first_report(struct replay *r, u32 a, u32 b, u32 code)
 	return first;
 }
 
+/*
+ * Which instances of @a's class an instance of @b's has to wait for, as one
+ * reference that serves all of them: a loop of @a that @b runs over as well is
+ * named by @b's variable, the others are waited for whole.
+ */
+static const char *reference(const struct fx_graph *g, u32 a, u32 b)
+{
+	static char text[FX_NAME_LEN * (1 + FX_MAX_DIMS) + 16];
+	const struct fx_class *ca = class_of(g, a), *cb = class_of(g, b);
+	u32 at_a[FX_MAX_DIMS], at_b[FX_MAX_DIMS], named = 0, j;
+	int n = snprintf(text, sizeof(text), "%s", ca->name);
+
+	if (!ca->n_loop)
+		return text;
+	fx_instance_loops(ca, a - ca->first, at_a);
+	fx_instance_loops(cb, b - cb->first, at_b);
+	for (u32 i = 0; i < ca->n_loop; i++) {
+		const char *word = "*";
+
+		for (j = 0; j < cb->n_loop; j++)
+			if (!strcmp(ca->loop[i].name, cb->loop[j].name))
+				break;
+		if (j == cb->n_loop && ca->n_loop == cb->n_loop)
+			j = i;
+		if (j < cb->n_loop && ca->dim[i] == cb->dim[j] &&
+		    at_a[i] == at_b[j]) {
+			word = cb->loop[j].name;
+			named++;
+		}
+		n += snprintf(text + n, sizeof(text) - n, "%s%s",
+			      i ? ", " : "[", word);
+	}
+	snprintf(text + n, sizeof(text) - n, "]");
+	if (!named)
+		snprintf(text, sizeof(text), "%s[*]", ca->name);
+	return text;
+}
+
 /* Told at the one that stands further down; neither comes before the other. */
 static void tell_race(struct replay *r, u32 x, u32 y)
 {
@@ -83,8 +123,15 @@ static void tell_race(struct replay *r, u32 x, u32 y)
 		    name, writes(ca) ? "moves" : "reads",
 		    r->g->alias[r->set].name);
 	fx_diag_note(d, ca->pos, "'%s' is declared here", ca->name);
-	fx_diag_help(d, "let one wait for the other, such as after: [ %s ]",
-		     name);
+	if (ca != cb)
+		fx_diag_help(d, "let '%s' wait for '%s', such as after: [ %s ]",
+			     cb->name, ca->name, reference(r->g, a, b));
+	else if (ca->n_loop == 1)
+		fx_diag_help(d, "let each wait for the one before it: after: [ %s[%s - 1]? ]",
+			     ca->name, ca->loop[0].name);
+	else
+		fx_diag_help(d, "let one wait for the other, such as after: [ %s ]",
+			     name);
 	free(name);
 }
 

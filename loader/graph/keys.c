@@ -33,6 +33,30 @@ static void unknown_key(struct fx_graph *g, const struct fx_node *key,
 	fx_diag_help(d, "it has: %s", all);
 }
 
+/* "a, b, c" of a table. */
+static const char *all_words(const struct fx_names *names)
+{
+	static char all[256];
+	size_t n = 0;
+
+	all[0] = '\0';
+	for (u32 i = 0; i < names->n && n < sizeof(all); i++)
+		n += snprintf(all + n, sizeof(all) - n, "%s%s", i ? ", " : "",
+			      names->name[i]);
+	return all;
+}
+
+static void missing_key(struct fx_graph *g, const struct fx_node *map,
+			const char *what, const struct fx_key *k)
+{
+	struct fx_diag *d = fx_diag(g->diags, FX_E_MISSING, map->pos,
+				    "%s needs the key '%s'", what, k->name);
+
+	if (k->names)
+		fx_diag_help(d, "'%s' is one of: %s", k->name,
+			     all_words(k->names));
+}
+
 void fx_take_map(struct fx_graph *g, const struct fx_node *map, const char *what,
 		 const struct fx_key *keys, void *obj)
 {
@@ -55,8 +79,7 @@ void fx_take_map(struct fx_graph *g, const struct fx_node *map, const char *what
 	}
 	for (k = keys; k->name; k++)
 		if (k->required && !fx_node_get(map, k->name))
-			fx_diag(g->diags, FX_E_MISSING, map->pos,
-				"%s needs the key '%s'", what, k->name);
+			missing_key(g, map, what, k);
 }
 
 const char *fx_want_word(struct fx_graph *g, const struct fx_node *v,
@@ -86,7 +109,6 @@ int fx_want_value(struct fx_graph *g, const struct fx_node *v, const char *key,
 	const char *word = fx_want_word(g, v, key, "a word");
 	const char *near;
 	struct fx_diag *d;
-	char all[256] = "";
 	int value;
 
 	if (!word)
@@ -97,16 +119,10 @@ int fx_want_value(struct fx_graph *g, const struct fx_node *v, const char *key,
 	d = fx_diag(g->diags, FX_E_WORD, v->pos, "there is no %s '%s'",
 		    names->what, word);
 	near = fx_nearest_name(word, names->name, names->n);
-	for (u32 i = 0; i < names->n; i++) {
-		size_t n = strlen(all);
-
-		snprintf(all + n, sizeof(all) - n, "%s%s", i ? ", " : "",
-			 names->name[i]);
-	}
 	if (near)
 		fx_diag_help(d, "did you mean '%s'?", near);
 	else
-		fx_diag_help(d, "known: %s", all);
+		fx_diag_help(d, "known: %s", all_words(names));
 	return -1;
 }
 

@@ -347,7 +347,7 @@ static const struct fx_key graph_keys[] = {
 void fx_graph_parse(struct fx_graph *g)
 {
 	struct fx_node *root = fx_yaml_parse(&g->arena, g->diags, g->text,
-					     g->text_len);
+					     g->text_len, "YAML");
 
 	if (root)
 		fx_take_map(g, root, "a graph", graph_keys, g);

@@ -24,6 +24,7 @@ struct reader {
 	u32 depth;
 	u32 nodes;
 	bool failed;
+	const char *language;	/* what the file is to be, for messages */
 };
 
 static bool is_stand_in(const char *s)
@@ -143,10 +144,10 @@ static void syntax_error(struct reader *r, const char *text, size_t len)
 	if (y->error == YAML_READER_ERROR) {
 		pos = at_byte(text, len, y->problem_offset);
 		fx_diag(r->diags, FX_E_YAML, pos,
-			"this is no YAML text: %s", y->problem);
+			"this is no %s text: %s", r->language, y->problem);
 		return;
 	}
-	g = fx_diag(r->diags, FX_E_YAML, pos, "this is not YAML: %s",
+	g = fx_diag(r->diags, FX_E_YAML, pos, "this is not %s: %s", r->language,
 		    y->problem ? y->problem : "out of memory");
 	if (y->context)
 		fx_diag_note(g, at_mark(y->context_mark), "%s", y->context);
@@ -345,7 +346,7 @@ static struct fx_node *node(struct reader *r, const yaml_event_t *ev)
 			return NULL;
 		break;
 	default:
-		complain(r, FX_E_YAML, n->pos, "this is not YAML");
+		complain(r, FX_E_YAML, n->pos, "a value is missing");
 		return NULL;
 	}
 	if (++r->depth > FX_YAML_MAX_DEPTH) {
@@ -387,9 +388,11 @@ static struct fx_node *document(struct reader *r)
 }
 
 struct fx_node *fx_yaml_parse(struct fx_arena *arena, struct fx_diags *diags,
-			      const char *text, size_t len)
+			      const char *text, size_t len,
+			      const char *language)
 {
-	struct reader r = { .arena = arena, .diags = diags };
+	struct reader r = { .arena = arena, .diags = diags,
+			    .language = language };
 	struct fx_node *root = NULL;
 	size_t input_len, at = 0;
 	char *input = NULL;
@@ -402,7 +405,8 @@ struct fx_node *fx_yaml_parse(struct fx_arena *arena, struct fx_diags *diags,
 	input = protect(text, len, &input_len, &at);
 	if (!input) {
 		fx_diag(diags, FX_E_YAML, at_byte(text, len, at),
-			"this is no YAML text: private characters are not allowed");
+			"this is no %s text: private characters are not allowed",
+			language);
 		return NULL;
 	}
 	if (!yaml_parser_initialize(&r.yaml)) {

@@ -38,11 +38,13 @@ struct fx_node {
  * @diags: errors go here
  * @text: the text
  * @len: its bytes
+ * @language: "YAML", or "JSON" for a file that is to be that; for messages
  *
  * Return: the root, or NULL after an error.
  */
 struct fx_node *fx_yaml_parse(struct fx_arena *arena, struct fx_diags *diags,
-			      const char *text, size_t len);
+			      const char *text, size_t len,
+			      const char *language);
 
 /* The value of a key in a map; NULL when there is none. */
 struct fx_node *fx_node_get(const struct fx_node *map, const char *key);

@@ -15,11 +15,11 @@
 #include "../graph/codes.h"
 #include "../util.h"
 #include "clang.h"
-#include "kernel.h"
 
 #define CLANG_SECONDS	120
 #define MAX_OBJECT	(64U << 20)
 #define MAX_SOURCE	(16U << 20)
+#define MAX_MESSAGES	(16U << 20)
 
 /*
  * Where the headers are, from the directory of fabricctl: installed, as built
@@ -104,17 +104,21 @@ static int wait_for(pid_t pid)
 	return -ETIMEDOUT;
 }
 
+/* @messages: where what clang says goes */
 static int run_clang(const char *source, const char *object,
-		     const struct includes *inc, const char *define)
+		     const struct includes *inc, const char *define, int messages)
 {
 	const char *argv[32] = {
 		"clang", "-target", "bpf", "-g", "-O2", "-mcpu=" FX_BPF_CPU,
-		"-Wall", "-Wno-unused-function", "-c", "-o", object,
+		"-Wall", "-Wno-unused-function",
+		"-Werror=incompatible-pointer-types", "-c", "-o", object,
 	};
 	sigset_t none;
-	u32 n = 11;
+	u32 n = 12;
 	pid_t pid;
 
+	if (!fx_json_mode && isatty(STDERR_FILENO))
+		argv[n++] = "-fcolor-diagnostics";
 	for (u32 i = 0; i < inc->n; i++) {
 		argv[n++] = "-I";
 		argv[n++] = inc->dir[i];
@@ -127,8 +131,8 @@ static int run_clang(const char *source, const char *object,
 	if (pid < 0)
 		return -errno;
 	if (!pid) {
-		/* what clang prints is for people, with -j too */
-		dup2(STDERR_FILENO, STDOUT_FILENO);
+		dup2(messages, STDOUT_FILENO);
+		dup2(messages, STDERR_FILENO);
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
 		execvp(argv[0], (char *const *)argv);
@@ -137,10 +141,13 @@ static int run_clang(const char *source, const char *object,
 	return wait_for(pid);
 }
 
-static enum fx_rc complain(const char *source, const char *define, int status)
+/* @said: clang's messages, which are printed already; NULL: not known */
+static enum fx_rc complain(const char *source, const char *define, int status,
+			   const char *said)
 {
 	static const struct fx_pos whole;
 	struct fx_diags *d;
+	struct fx_diag *g;
 
 	if (status == -ETIMEDOUT) {
 		fx_err("clang did not finish %s within %d seconds and was stopped",
@@ -162,13 +169,27 @@ static enum fx_rc complain(const char *source, const char *define, int status)
 		return FX_RC_SYSTEM;
 	}
 	d = fx_diags_new(source, NULL, 0);
-	fx_diag_help(fx_diag(d, FX_E_POLICY_CLANG, whole,
-			     "the policy does not compile%s; clang's messages stand above",
-			     define ? " for the device 'nic'" : ""),
-		     "see Documentation/policy-guide.rst for what a policy includes");
+	g = fx_diag(d, FX_E_POLICY_CLANG, whole,
+		    "the policy does not compile%s; clang's messages stand %s",
+		    define ? " for the device 'nic'" : "", fx_json_mode ? "in the notes" : "above");
+	if (fx_json_mode && said && *said)
+		fx_diag_note(g, whole, "%s", said);
+	fx_diag_help(g, "see Documentation/policy-guide.rst for what a policy includes");
 	fx_diags_print(d);
 	fx_diags_free(d);
 	return FX_RC_INPUT;
+}
+
+/* What clang said goes to people, with -j too; to free(), or NULL. */
+static char *pass_on(const char *path)
+{
+	char *said = NULL;
+	size_t len;
+
+	if (fx_read_file(path, MAX_MESSAGES, &said, &len))
+		return NULL;
+	fwrite(said, 1, len, stderr);
+	return said;
 }
 
 /* The object in a file of its own, which is gone when this returns. */
@@ -178,9 +199,9 @@ static enum fx_rc compile(const char *source, const struct includes *inc,
 	const char *where = getenv("TMPDIR");
 	char *dir = fx_asprintf("%s/fabricctl.XXXXXX",
 				where && *where ? where : "/tmp");
-	char *object = NULL;
+	char *object = NULL, *messages = NULL, *said = NULL;
 	enum fx_rc rc = FX_RC_SYSTEM;
-	int status, err;
+	int status, err, fd;
 
 	if (!mkdtemp(dir)) {
 		fx_err("%s cannot be made: %s; set TMPDIR to where there is room",
@@ -189,9 +210,18 @@ static enum fx_rc compile(const char *source, const struct includes *inc,
 		return FX_RC_SYSTEM;
 	}
 	object = fx_asprintf("%s/policy.bpf.o", dir);
-	status = run_clang(source, object, inc, define);
+	messages = fx_asprintf("%s/messages", dir);
+	fd = open(messages, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		fx_err("%s cannot be made: %s; set TMPDIR to where there is room",
+		       messages, strerror(errno));
+		goto out;
+	}
+	status = run_clang(source, object, inc, define, fd);
+	close(fd);
+	said = pass_on(messages);
 	if (status) {
-		rc = complain(source, define, status);
+		rc = complain(source, define, status, said);
 		goto out;
 	}
 	err = fx_read_file(object, MAX_OBJECT, out, size);
@@ -202,8 +232,11 @@ static enum fx_rc compile(const char *source, const struct includes *inc,
 	}
 	rc = FX_RC_OK;
 out:
+	unlink(messages);
 	unlink(object);
 	rmdir(dir);
+	free(said);
+	free(messages);
 	free(object);
 	free(dir);
 	return rc;

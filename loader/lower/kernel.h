@@ -19,7 +19,8 @@ struct fx_kernel_policy {
  * @include: a directory to search first, or NULL
  * @out: filled; release with fx_kernel_policy_free(), also after an error
  *
- * clang's messages go to standard error. Return: FX_RC_OK, FX_RC_INPUT after
+ * clang's messages go to standard error, with -j also into the diagnostic's
+ * notes. Return: FX_RC_OK, FX_RC_INPUT after
  * a diagnostic, FX_RC_SYSTEM after a sentence.
  */
 enum fx_rc fx_lower_kernel(const char *source, const char *include,

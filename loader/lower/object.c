@@ -2,7 +2,8 @@
 /*
  * What a policy's object holds: the variables of type struct fabric_ext_ops
  * in the struct_ops sections (by its BTF), which ops they set (by the
- * relocations of the section) and which graph they name (by its bytes).
+ * relocations of the section), which graph they name (by its bytes), and the
+ * licence.
  */
 #include <bpf/btf.h>
 #include <errno.h>
@@ -222,6 +223,35 @@ static void walk(struct object *o)
 			     "SEC(\".struct_ops.link\") struct fabric_ext_ops my_policy = { ... };");
 }
 
+/* The kernel loads a struct_ops program under these alone; its own list. */
+static const char *const licences[] = {
+	"GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL",
+	"Dual MIT/GPL", "Dual MPL/GPL",
+};
+
+static void check_licence(struct object *o)
+{
+	GElf_Shdr shdr;
+	Elf_Scn *scn = section(o->elf, "license", &shdr);
+	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
+	char *have = NULL;
+	struct fx_diag *d;
+
+	if (data && data->d_buf)
+		have = fx_strndup(data->d_buf, data->d_size);
+	for (u32 i = 0; have && i < ARRAY_SIZE(licences); i++)
+		if (!strcmp(have, licences[i]))
+			goto out;
+	d = have ? fx_diag(o->diags, FX_E_POLICY_LICENCE, whole,
+			   "the policy's licence is '%s', and the kernel loads policies under a GPL-compatible one only",
+			   have) :
+		   fx_diag(o->diags, FX_E_POLICY_LICENCE, whole,
+			   "the policy states no licence, and the kernel loads policies under a GPL-compatible one only");
+	fx_diag_help(d, "char LICENSE[] SEC(\"license\") = \"Dual BSD/GPL\";");
+out:
+	free(have);
+}
+
 /* BTF out of the section's bytes: the object is in memory, not in a file. */
 static struct btf *read_btf(Elf *elf)
 {
@@ -247,6 +277,7 @@ enum fx_rc fx_inspect_object(const char *source, struct fx_kernel_policy *p)
 		goto out;
 	}
 	walk(&o);
+	check_licence(&o);
 	rc = fx_diags_print(o.diags) ? FX_RC_INPUT : FX_RC_OK;
 out:
 	btf__free(o.btf);

@@ -180,6 +180,9 @@ bypass_of_all_and_of_none()
 	want "bypass --all" 0 $rc || bad=1
 	imports 0 || bad=1
 	want "state" bypass "$(field exit "$(fx list -j)")" || bad=1
+	try bypass --all
+	want "bypass --all of none in force" 0 $rc || bad=1
+	[[ $err == *"no policy was in force"* ]] || { echo "$err"; bad=1; }
 	try attach "$here/bundles/deny" --pin
 	want "attach over it" 1 $rc || bad=1
 	one_sentence "$err" || bad=1
@@ -196,6 +199,20 @@ bypass_of_all_and_of_none()
 	one_sentence "$err" || bad=1
 	try detach tiny-3.1
 	want "detach" 0 $rc || bad=1
+	clean || bad=1
+	return $bad
+}
+
+parameter_keeps_policies_out()
+{
+	local bad=0 parameter=/sys/module/fabric_ext/parameters/bypass
+
+	echo 1 >$parameter || return 1
+	try attach "$here/bundles/deny" --pin
+	echo 0 >$parameter || return 1
+	want "attach" 2 $rc || bad=1
+	one_sentence "$err" || bad=1
+	[[ $err == *"echo 0 >$parameter"* ]] || { echo "$err"; bad=1; }
 	clean || bad=1
 	return $bad
 }
@@ -404,10 +421,15 @@ other_refusals_are_one_sentence()
 	try attach "$here/bundles/stranger"
 	want "unknown kfunc" 1 $rc || bad=1
 	one_sentence "$err" || bad=1
-	[[ $err == *fx_bpf_no_such_thing* ]] || { echo "$err"; bad=1; }
+	[[ $err == *"policy 'stranger' calls fx_bpf_no_such_thing(), which neither"* ]] || { echo "$err"; bad=1; }
+	clean || bad=1
+	try attach "$here/bundles/misspelt"
+	want "misspelt kfunc" 1 $rc || bad=1
+	[[ $err == *"did you mean fx_bpf_class()?" ]] || { echo "$err"; bad=1; }
 	clean || bad=1
 	try attach "$here/bundles/patient" --pin
-	[[ $rc -ne 0 ]] || { echo "a timeout of an hour was accepted"; bad=1; }
+	want "a timeout of an hour" 1 $rc || bad=1
+	[[ $err == *"timeout_ms is 3600000, and 30000 is the most" ]] || { echo "$err"; bad=1; }
 	one_sentence "$err" || bad=1
 	clean || bad=1
 	try attach /no/such/bundle
@@ -528,6 +550,10 @@ shows_what_is_loaded()
 	want "kernel's node" 0 "$(field node "$shown")" || bad=1
 	want edges 4 "$(grep -c '"alias_at"' <<<"$shown")" || bad=1
 	want refused 1 "$(fx stat tiny-3.1 -j | grep -A2 '"dmabuf_attach"' | sed -nE 's/.*"refused": ([0-9]+),/\1/p')" || bad=1
+	want "named edges" 4 "$(jq '[.edges[] | select(.edge_name | test("\\["))] | length' <<<"$shown")" || bad=1
+	want "operations without --all" dmabuf_attach \
+		"$(fx stat tiny-3.1 | sed '1,/^OPERATION/d' | awk '/^[a-z]/ { print $1 }' | paste -sd' ')" || bad=1
+	want "operations with it" 14 "$(fx stat tiny-3.1 --all | sed '1,/^OPERATION/d' | grep -c '^[a-z]')" || bad=1
 	fx show tiny-3.1 | grep -q '^gpu0 .* driver vgem' || { fx show tiny-3.1; bad=1; }
 	fx list | grep -q '^tiny-3.1 .* deny .* attached$' || { fx list; bad=1; }
 	want "reports" 2 "$(fx stat tiny-3.1 -j -i 50ms -n 2 | wc -l)" || bad=1
@@ -563,6 +589,7 @@ events_are_complete()
 	want received "$emitted" "$(wc -l <"$file")" || bad=1
 	want totals "events: $emitted received, 0 lost" "$(<"$file.err")" || bad=1
 	want refusals 20 "$(grep -c '"refused_policy"' "$file")" || bad=1
+	want "refusals of no class" 0 "$(jq -c 'select(.edge != null and .class == null)' "$file" | wc -l)" || bad=1
 	fx detach tiny-3.1 2>/dev/null || bad=1
 	rm -f "$file" "$file.err"
 	return $bad
@@ -654,7 +681,7 @@ loaded=
 [[ -e /sys/module/fabric_ext ]] || { insmod "$FX_KMOD" && loaded=1; }
 
 run_tests foreground_ends_with_a_signal command_runs_under_the_policy \
-	killed_attach_ends_the_policy bypass_is_told bypass_of_all_and_of_none \
+	killed_attach_ends_the_policy bypass_is_told bypass_of_all_and_of_none parameter_keeps_policies_out \
 	pinned_outlives_the_command names_that_no_graph_has \
 	detach_leaves_a_foreground_policy_alone \
 	replace_leaves_no_gap audit_refuses_nothing two_attach_at_once \

@@ -33,7 +33,9 @@ region_by_another_name()
 
 	want "the next region" region0 "$(cat $decoder/create_ram_region)" || return
 	echo region00 >$decoder/create_ram_region || return
-	want "regions" region0 "$(regions)" && echo region0 >$decoder/delete_region
+	# `cxl list` passes over one that has no memory yet
+	want "regions" region0 "$(basename /sys/bus/cxl/devices/region*)" &&
+	echo region0 >$decoder/delete_region
 }
 
 region_outside_the_graph()

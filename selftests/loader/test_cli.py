@@ -213,6 +213,29 @@ def shipped_policies():
         same(run.err, "", path.name)
 
 
+def clang_speaks():
+    """What clang says stands on standard error, and with -j in the notes."""
+    graph, out = write("g.yaml", GRAPH), TMP / "speaks"
+    policy = write("bad.bpf.c", POLICY.replace("return 0;", "return zero;"))
+    run = Run("compile", graph, policy, "-o", out)
+    want("undeclared identifier 'zero'" in run.err, run.err)
+    same(run.err.count("note:"), 0, run.err)
+    run = Run("compile", "-j", graph, policy, "-o", out)
+    want("undeclared identifier 'zero'" in run.err, run.err)
+    notes = run.json["diagnostics"][0]["notes"]
+    same(len(notes), 1)
+    same(notes[0]["message"], run.err)
+    # a warning is passed on, and a pointer to something else is an error
+    warns = write("warns.bpf.c", POLICY.replace("return 0;", "int unused; return 0;"))
+    run = Run("compile", graph, warns, "-o", out)
+    same(run.rc, 0, run.err)
+    want("unused" in run.err, run.err)
+    mixed = POLICY.replace("return 0;", "struct fx_class *c = fx_bpf_edge(fx_call_of(args), 0); return !c;")
+    run = Run("compile", graph, write("mixed.bpf.c", mixed), "-o", out)
+    same(run.rc, 1, run.err)
+    want("incompatible pointer types" in run.err, run.err)
+
+
 def clang_trouble():
     """No clang, a clang that dies, a clang that is interrupted."""
     graph, policy, out = write("g.yaml", GRAPH), write("p.bpf.c", POLICY), TMP / "trouble"
@@ -321,7 +344,7 @@ def modes():
 
 TESTS = [(f.__name__.replace("_", " "), f) for f in (
     help_of_each, wrong_words, json_of_errors, json_is_utf8, json_of_one_line, text_of_errors, many_errors, document, json_graph, bundle,
-    keeps_what_works, shipped_policies, clang_trouble, interrupted, output_is_full, disk_is_full, only_files_are_replaced,
+    keeps_what_works, shipped_policies, clang_speaks, clang_trouble, interrupted, output_is_full, disk_is_full, only_files_are_replaced,
     modes)]
 
 sys.exit(main(TESTS))

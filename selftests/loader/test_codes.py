@@ -392,6 +392,8 @@ __attribute__((section(".struct_ops.link"))) struct fabric_ext_ops p = {
 	.%s = program,
 };
 """
+OWN_OPS += '__attribute__((section("license"))) char licence[] = "GPL";\n'
+LICENCE = "char LICENSE[] SEC(\"license\") = \"Dual BSD/GPL\";\n"
 UNSET = POLICY.replace("FX_POLICY(p, .admit = (void *)fx_admit);\n", "")
 
 POLICIES = [
@@ -403,6 +405,8 @@ POLICIES = [
     (3003, OWN_OPS % ("admitt", "admitt"), OWN_OPS % ("admit", "admit")),
     (3004, POLICY.replace("(p, ", "(p, .graph = \"other\", "), POLICY.replace("(p, ", "(p, .graph = \"g\", ")),
     (3005, POLICY.replace("return 0;", "return zero;"), POLICY),
+    (3006, POLICY.replace(LICENCE, ""), POLICY),
+    (3006, POLICY.replace("Dual BSD/GPL", "BSD"), POLICY.replace("Dual BSD/GPL", "GPL v2")),
 ]
 
 
@@ -436,9 +440,9 @@ PORTABLES = [
     (3005, PORTABLE.replace("(local, a", "(bounded, a"), PORTABLE),
     (3005, PORTABLE.replace("(local, a", "(coherent, a"), PORTABLE),
     (3005, PORTABLE.replace("(local, a, __u64", "(counter, a, __u32"), PORTABLE.replace("a, __u64", "a, __u32")),
-    (3006, POLICY, PORTABLE),
-    (3007, PORTABLE.replace("FX_MAP(local, a, __u64, 4);", RAW_MAP), PORTABLE),
-    (3007, PORTABLE.replace("FX_GUARD", "__u64 n;\n\nFX_GUARD").replace("return", "n++;\n\treturn"),
+    (3007, POLICY, PORTABLE),
+    (3008, PORTABLE.replace("FX_MAP(local, a, __u64, 4);", RAW_MAP), PORTABLE),
+    (3008, PORTABLE.replace("FX_GUARD", "__u64 n;\n\nFX_GUARD").replace("return", "n++;\n\treturn"),
      PORTABLE.replace("FX_GUARD", "const __u64 n = 1;\n\nFX_GUARD").replace("move->edge", "n")),
 ]
 
@@ -450,7 +454,7 @@ def portable_case(code, faulty, twin):
 def device_case(_):
     """--device nic for a graph without one, and with."""
     policy, out = write("portable.bpf.c", PORTABLE), write("policy/x", "").parent / "device"
-    only_error(Run("compile", "-j", "-d", "nic", write("graph.yaml", GRAPH), policy, "-o", out), 3008, None)
+    only_error(Run("compile", "-j", "-d", "nic", write("graph.yaml", GRAPH), policy, "-o", out), 3009, None)
     run = Run("compile", "-j", "-d", "nic", write("wire.yaml", WIRE), policy, "-o", out)
     same(run.rc, 0, run.out, run.err)
     same(sorted(json.loads((out / "manifest.json").read_text(encoding="utf-8"))["files"]),
@@ -511,6 +515,37 @@ def several():
     same(found[1]["help"], "did you mean 'capacity'?")
 
 
+def words_of_a_missing_key():
+    found = Run("compile", "-j", write("missing.yaml", GRAPH.replace("    owner: borrow\n", ""))).json["diagnostics"]
+    same(found[0]["help"], "'owner' is one of: transfer, borrow, share")
+
+
+def broken_config_is_json():
+    found = Run("model", "-j", write("broken.json", "{ \"a\": 1,\n"), "--tokens", 256).json["diagnostics"]
+    same(found[0]["code"], "FX0101")
+    want(found[0]["message"].startswith("this is not JSON"), found[0]["message"])
+
+
+def pasted_help():
+    """What the help about a race says is right for all instances."""
+    def helps(graph, wanted, where):
+        found = Run("compile", "-j", write("race.yaml", graph)).json["diagnostics"]
+        same([d["code"] for d in found], ["FX0601"], graph)
+        same(found[0]["help"].rsplit(": ", 1)[-1], f"[ {wanted} ]", found[0]["help"])
+        at = graph.index(f"  - edge: {where}\n") + len(f"  - edge: {where}\n")
+        sound(f"{graph[:at]}    after: [ {wanted} ]\n{graph[at:]}")
+
+    loose = GRAPH.replace("    after: [ out[i] ]\n", "").replace("    order: acquire\n", "")
+    helps(loose, "out[i]", "back")
+    before, back = loose.split("  - edge: back")
+    other = "  - edge: back" + back.replace("i in n", "k in n").replace("i * bytes", "k * bytes")
+    helps(before + other, "out[k]", "back")
+    whole = "  - edge: back" + back.replace("    for: i in n\n", "").replace("at: i * bytes", "at: 0")
+    helps(before + whole.replace("bytes: size", "bytes: n * size"), "out[*]", "back")
+    alone = before.replace("    order: release\n", "").replace("at: i * bytes", "at: 0").replace("from: gpu", "from: host")
+    helps(alone, "out[i - 1]?", "out")
+
+
 def tests():
     cases = []
     for code, part, faulty, twin in REPLACED:
@@ -522,9 +557,10 @@ def tests():
     cases += [(code, f"config {change}", model_case, change) for code, change in MODELS]
     cases += [(code, "policy", policy_case, faulty, twin) for code, faulty, twin in POLICIES]
     cases += [(code, "portable policy", portable_case, faulty, twin) for code, faulty, twin in PORTABLES]
-    cases.append((3008, "--device", device_case))
+    cases.append((3009, "--device", device_case))
     return [(f"FX{code:04} {name}", function, code, *args) for code, name, function, *args in cases] + \
-        [("all codes are covered", all_covered, cases), ("all errors of a pass", several)]
+        [("all codes are covered", all_covered, cases), ("all errors of a pass", several), ("pasted help", pasted_help),
+         ("words of a missing key", words_of_a_missing_key), ("broken config is JSON", broken_config_is_json)]
 
 
 sys.exit(main(tests()))

@@ -93,6 +93,15 @@ static const struct {
 	      "stack depth 8\n"
 	      "processed 3 insns (limit 1000000)\n"),
 	  "a.bpf.c:3: the kernel's verifier refuses 'p': R1 type=scalar expected=fp (at `f(x);`)" },
+	/* nor are the two that a loop came back to */
+	{ LOG("p",
+	      "; while (1) @ loop.bpf.c:7\n"
+	      "9: (05) goto pc-1\n"
+	      "infinite loop detected at insn 9\n"
+	      "cur state: R1=scalar(id=1) R10=fp0\n"
+	      "old state: R1=scalar(id=1) R10=fp0\n"
+	      "processed 11 insns (limit 1000000)\n"),
+	  "loop.bpf.c:7: the kernel's verifier refuses 'p': infinite loop detected at insn 9 (at `while (1)`)" },
 	/* the log was cut off */
 	{ "libbpf: prog 'p': -- BEGIN PROG LOAD LOG --\n; f(x); @ a.bpf.c:3\nR1 !read_ok",
 	  "a.bpf.c:3: the kernel's verifier refuses 'p': R1 !read_ok (at `f(x);`)" },
@@ -121,6 +130,34 @@ static void reasons(void **state)
 		char *got = fx_bpflog_reason(log);
 
 		assert_string_equal(got, cases[i].reason);
+		free(got);
+		free(log);
+	}
+}
+
+static void unknown_kfuncs(void **state)
+{
+	static const struct {
+		const char *log, *name;
+	} known[] = {
+		{ "libbpf: extern (func ksym) 'fx_bpf_x': not found in kernel or module BTFs\nlibbpf: failed\n",
+		  "fx_bpf_x" },
+		{ "libbpf: extern (func ksym) 'f': func_proto [3] incompatible with vmlinux [4]\n", NULL },
+		{ "libbpf: extern (func ksym) '': not found", NULL },
+		{ "libbpf: extern (func ksym) 'x", NULL },
+		{ "libbpf: extern (func ksym) '", NULL },
+		{ "", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		char *log = fx_strdup(known[i].log);	/* on the heap: ASan sees */
+		char *got = fx_bpflog_unknown_kfunc(log);
+
+		if (known[i].name)
+			assert_string_equal(got, known[i].name);
+		else
+			assert_null(got);
 		free(got);
 		free(log);
 	}
@@ -156,6 +193,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reasons),
+		cmocka_unit_test(unknown_kfuncs),
 		cmocka_unit_test(mangled),
 	};
 

@@ -12,9 +12,10 @@ FABRICCTL = Path(__file__).absolute().parents[1] / "bin/fabricctl-asan"
 MODULE = Path("/sys/module/fabric_ext")
 
 
-def run(*args):
+def run(*args, env=None):
+    kept = {k: v for k, v in os.environ.items() if k != "FX_KMOD"}
     return subprocess.run([FABRICCTL, *args], capture_output=True, text=True, check=False,
-                          timeout=60)
+                          timeout=60, env={**kept, **(env or {})})
 
 
 def one_sentence(text):
@@ -78,6 +79,15 @@ def doctor_speaks_json():
     assert said["ok"] == all(c["status"] != "missing" for c in said["checks"]), said
 
 
+def doctor_offers_the_module():
+    for env, command in ({}, "insmod fabric_ext.ko"), ({"FX_KMOD": "/x/y.ko"}, "insmod /x/y.ko"):
+        said = json.loads(run("doctor", "-j", env=env).stdout)
+        checks = {c["check"]: c for c in said["checks"]}
+        for name, status in ("module", "gap"), ("module_btf", "unknown"):
+            assert (checks[name]["status"], checks[name]["fix"]) == (status, command), checks[name]
+    assert "gaps\n" in run("doctor").stdout or "1 gap\n" in run("doctor").stdout
+
+
 def help_is_there():
     for command in ("attach", "detach", "list", "show", "stat", "events", "bypass", "doctor"):
         done = run(command, "--help")
@@ -87,7 +97,7 @@ def help_is_there():
 
 def main():
     tests = [wrong_command_lines, attach_wants_a_bundle, doctor_speaks_json, help_is_there]
-    gone = [without_the_module, errors_as_json]
+    gone = [without_the_module, errors_as_json, doctor_offers_the_module]
     failed = 0
     print(f"TAP version 13\n1..{len(tests) + len(gone)}")
     for i, test in enumerate(tests + gone, 1):

@@ -3,7 +3,9 @@
 #include <netlink/attr.h>
 #include <netlink/msg.h>
 
+#include "json.h"
 #include "netlink.h"
+#include "rows.h"
 #include "session_test.h"
 
 static struct nl_msg *message(void)
@@ -257,6 +259,104 @@ static void last_words(void **state)
 	free(g);
 }
 
+static struct fx_tables *named_tables(void)
+{
+	static struct fx_nl_place place[] = {
+		{ .desc.name = "gpu0" }, { .desc.name = "host" },
+	};
+	static struct fx_nl_class cls[] = {
+		{ .desc = { .name = "in", .first = 0, .count = 1 } },
+		{ .desc = { .name = "kv_out", .first = 1, .count = 6, .dim = { 2, 3 } } },
+	};
+	static struct fx_tables t = {
+		.place = place, .n_place = ARRAY_SIZE(place),
+		.cls = cls, .n_class = ARRAY_SIZE(cls),
+	};
+
+	return &t;
+}
+
+static void edge_names(void **state)
+{
+	static const char *const want[] = {
+		"in", "kv_out[0,0]", "kv_out[0,1]", "kv_out[0,2]",
+		"kv_out[1,0]", "kv_out[1,1]", "kv_out[1,2]",
+	};
+	struct fx_tables none = { 0 };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(want); i++) {
+		char *name = fx_edge_name(named_tables(), i);
+
+		assert_string_equal(name, want[i]);
+		free(name);
+	}
+	assert_null(fx_edge_name(named_tables(), ARRAY_SIZE(want)));
+	assert_null(fx_edge_name(named_tables(), FX_EDGE_NONE));
+	assert_null(fx_edge_name(&none, 0));
+}
+
+static const char *member(struct json_object *o, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(o, key, &v) ? json_object_get_string(v) : NULL;
+}
+
+/* Names stand beside the numbers, and numbers alone where there are none. */
+static void event_names(void **state)
+{
+	struct fx_event ev = { .type = FX_EV_MOVE, .op = FX_OP_MOVE, .edge = 4,
+			       .place = 1 };
+	struct fx_tables none = { 0 };
+	struct json_object *o;
+
+	(void)state;
+	o = fx_event_json(&ev, "g", named_tables());
+	assert_string_equal(member(o, "edge"), "4");
+	assert_string_equal(member(o, "edge_name"), "kv_out[1,0]");
+	assert_string_equal(member(o, "class"), "kv_out");
+	assert_string_equal(member(o, "place"), "1");
+	assert_string_equal(member(o, "place_name"), "host");
+	json_object_put(o);
+
+	o = fx_event_json(&ev, "g", &none);
+	assert_string_equal(member(o, "edge"), "4");
+	assert_null(member(o, "edge_name"));
+	assert_null(member(o, "class"));
+	assert_null(member(o, "place_name"));
+	json_object_put(o);
+
+	ev = (struct fx_event){ .type = FX_EV_PLACE, .edge = FX_EDGE_NONE,
+				.arg0 = 2, .arg1 = 0x100000000 };
+	o = fx_event_json(&ev, "g", named_tables());
+	assert_string_equal(member(o, "place_name"), "gpu0");
+	assert_string_equal(member(o, "node"), "2");
+	assert_string_equal(member(o, "address"), "4294967296");
+	json_object_put(o);
+	ev.arg0 = (u64)FX_NODE_NONE;
+	o = fx_event_json(&ev, "g", named_tables());
+	assert_string_equal(member(o, "bound"), "false");
+	assert_null(member(o, "node"));
+	json_object_put(o);
+}
+
+static void units_of_bytes(void **state)
+{
+	static const struct {
+		u64 bytes;
+		const char *text;
+	} known[] = {
+		{ 0, "0 B" }, { 1023, "1023 B" }, { 1024, "1 KiB" },
+		{ 1536, "1.5 KiB" }, { 16 << 20, "16 MiB" },
+		{ 5ULL << 60, "5 EiB" }, { U64_MAX, "16.0 EiB" },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(known); i++)
+		assert_string_equal(fx_bytes_text(known[i].bytes), known[i].text);
+}
+
 /* Random bytes as attributes of every command. */
 static void noise(void **state)
 {
@@ -295,6 +395,9 @@ int main(void)
 		cmocka_unit_test(events),
 		cmocka_unit_test(descriptions),
 		cmocka_unit_test(last_words),
+		cmocka_unit_test(edge_names),
+		cmocka_unit_test(event_names),
+		cmocka_unit_test(units_of_bytes),
 		cmocka_unit_test(noise),
 	};
 

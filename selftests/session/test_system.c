@@ -236,7 +236,7 @@ static void doctor_of_nothing(void **state)
 	expect(text, "missing", "ftrace");
 	expect(text, "missing", "capabilities");
 	expect(text, "ok", "signing");
-	expect(text, "ok", "module_btf");
+	expect(text, "unknown", "module_btf");
 	expect(text, "gap", "module");
 	expect(text, "gap", "bpffs");
 	expect(text, "unknown", "options");
