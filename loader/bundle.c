@@ -21,38 +21,43 @@ const struct fx_bundle_file fx_bundle_files[FX_BUNDLE_FILES] = {
 	[FX_BUNDLE_POLICY] = { "kernel/policy.bpf.o", 64U << 20 },
 };
 
-/* What is being read, for messages. */
-struct source {
-	const char *dir;
-	int fd;
+const struct fx_bundle_file fx_bundle_nic_files[FX_BUNDLE_NIC_FILES] = {
+	{ "policy.bpf.o", 64U << 20 },
+	{ "flows.bin", FX_NIC_MAX_FLOWS * sizeof(struct fx_nic_flow) },
 };
 
-static enum fx_rc unsound(const struct source *s, enum fx_bundle_file_id id,
-			  const char *why)
+enum fx_rc fx_bundle_unsound(const struct fx_bundle_source *s, const char *name,
+			     const char *why)
 {
 	fx_err("%s/%s: %s; the bundle is not sound, compile it again", s->dir,
-	       fx_bundle_files[id].name, why);
+	       name, why);
 	return FX_RC_INPUT;
 }
 
-static enum fx_rc read_file(const struct source *s, enum fx_bundle_file_id id,
-			    char **text, size_t *len)
+static enum fx_rc unsound(const struct fx_bundle_source *s,
+			  enum fx_bundle_file_id id, const char *why)
 {
-	const struct fx_bundle_file *f = &fx_bundle_files[id];
+	return fx_bundle_unsound(s, fx_bundle_files[id].name, why);
+}
+
+static enum fx_rc read_file(const struct fx_bundle_source *s,
+			    const struct fx_bundle_file *f, char **text,
+			    size_t *len)
+{
 	int err = fx_read_at(s->fd, f->name, O_NOFOLLOW, f->max, text, len);
 
 	switch (err) {
 	case 0:
 		return FX_RC_OK;
 	case -ENOENT:
-		return unsound(s, id, "there is no such file");
+		return fx_bundle_unsound(s, f->name, "there is no such file");
 	case -EFBIG:
-		return unsound(s, id, "the file is too large");
+		return fx_bundle_unsound(s, f->name, "the file is too large");
 	case -ELOOP:
 	case -EINVAL:
 	case -EISDIR:
 	case -ENOTDIR:
-		return unsound(s, id, "this is no regular file");
+		return fx_bundle_unsound(s, f->name, "this is no regular file");
 	default:
 		fx_err("%s/%s cannot be read: %s", s->dir, f->name,
 		       strerror(-err));
@@ -79,7 +84,7 @@ static struct json_object *parse_json(const char *text, size_t len)
 }
 
 /* The object that a file's text is. */
-static enum fx_rc take_json(const struct source *s, enum fx_bundle_file_id id,
+static enum fx_rc take_json(const struct fx_bundle_source *s, enum fx_bundle_file_id id,
 			    const char *text, size_t len, struct json_object **out)
 {
 	if (len > 0x7ffffffe || strlen(text) != len)
@@ -92,9 +97,8 @@ static enum fx_rc take_json(const struct source *s, enum fx_bundle_file_id id,
 }
 
 /* The manifest lists each other file with its size and digest. */
-static enum fx_rc matches(const struct source *s, struct json_object *manifest,
-			  enum fx_bundle_file_id id, const char *text,
-			  size_t len)
+static enum fx_rc matches(const struct fx_bundle_source *s, const char *name,
+			  const char *text, size_t len)
 {
 	struct json_object *files, *f;
 	const char *want;
@@ -102,30 +106,37 @@ static enum fx_rc matches(const struct source *s, struct json_object *manifest,
 	char *have;
 	bool same;
 
-	if (!json_object_object_get_ex(manifest, "files", &files) ||
+	if (!json_object_object_get_ex(s->manifest, "files", &files) ||
 	    !json_object_is_type(files, json_type_object) ||
-	    !json_object_object_get_ex(files, fx_bundle_files[id].name, &f) ||
+	    !json_object_object_get_ex(files, name, &f) ||
 	    !fx_json_get_u64(f, "bytes", &bytes) ||
 	    !fx_json_get_str(f, "sha256", &want))
-		return unsound(s, id, "the manifest does not list it");
+		return fx_bundle_unsound(s, name, "the manifest does not list it");
 	have = fx_sha256(text, len);
 	same = bytes == len && !strcmp(have, want);
 	free(have);
 	return same ? FX_RC_OK :
-	       unsound(s, id, "it is not the file that the manifest lists");
+	       fx_bundle_unsound(s, name, "it is not the file that the manifest lists");
 }
 
-static enum fx_rc read_image(const struct source *s, struct fx_bundle *b)
+enum fx_rc fx_bundle_read(const struct fx_bundle_source *s,
+			  const struct fx_bundle_file *f, char **text, size_t *len)
+{
+	enum fx_rc rc = read_file(s, f, text, len);
+
+	if (rc == FX_RC_OK)
+		rc = matches(s, f->name, *text, *len);
+	return rc;
+}
+
+static enum fx_rc read_image(const struct fx_bundle_source *s, struct fx_bundle *b)
 {
 	const char *name, *digest;
 	enum fx_rc rc;
 	char *data = NULL, *err = NULL, *hex = NULL;
 	size_t len;
 
-	rc = read_file(s, FX_BUNDLE_EDGES, &data, &len);
-	if (rc != FX_RC_OK)
-		return rc;
-	rc = matches(s, b->manifest, FX_BUNDLE_EDGES, data, len);
+	rc = fx_bundle_read(s, &fx_bundle_files[FX_BUNDLE_EDGES], &data, &len);
 	if (rc != FX_RC_OK)
 		goto out;
 	err = fx_image_open(data, len, &b->image);
@@ -148,12 +159,14 @@ out:
 	return rc;
 }
 
-static enum fx_rc read_policy(const struct source *s, struct fx_bundle *b)
+static enum fx_rc read_policy(const struct fx_bundle_source *s, struct fx_bundle *b)
 {
 	struct json_object *policy, *ops;
 	const char *map;
-	enum fx_rc rc;
 
+	/* a policy for network devices alone */
+	if (b->n_nic && !json_object_object_get_ex(b->manifest, "policy", NULL))
+		return FX_RC_OK;
 	if (!json_object_object_get_ex(b->manifest, "policy", &policy) ||
 	    !fx_json_get_str(policy, "ops_map", &map) || !*map ||
 	    strspn(map, FX_WORD_CHARS) != strlen(map) || strlen(map) > 255 ||
@@ -173,26 +186,24 @@ static enum fx_rc read_policy(const struct source *s, struct fx_bundle *b)
 		b->ops |= 1ULL << op;
 	}
 	b->ops_map = fx_strdup(map);
-	rc = read_file(s, FX_BUNDLE_POLICY, &b->object, &b->object_size);
-	if (rc != FX_RC_OK)
-		return rc;
-	return matches(s, b->manifest, FX_BUNDLE_POLICY, b->object,
-		       b->object_size);
+	return fx_bundle_read(s, &fx_bundle_files[FX_BUNDLE_POLICY], &b->object,
+			      &b->object_size);
 }
 
-static enum fx_rc read_manifest(const struct source *s, struct fx_bundle *b)
+static enum fx_rc read_manifest(struct fx_bundle_source *s, struct fx_bundle *b)
 {
 	char *text = NULL;
 	enum fx_rc rc;
 	size_t len;
 	u64 format;
 
-	rc = read_file(s, FX_BUNDLE_MANIFEST, &text, &len);
+	rc = read_file(s, &fx_bundle_files[FX_BUNDLE_MANIFEST], &text, &len);
 	if (rc == FX_RC_OK)
 		rc = take_json(s, FX_BUNDLE_MANIFEST, text, len, &b->manifest);
 	free(text);
 	if (rc != FX_RC_OK)
 		return rc;
+	s->manifest = b->manifest;
 	if (!fx_json_get_u64(b->manifest, "fabric_ext_bundle", &format))
 		return unsound(s, FX_BUNDLE_MANIFEST,
 			       "this is no manifest of a bundle");
@@ -204,15 +215,14 @@ static enum fx_rc read_manifest(const struct source *s, struct fx_bundle *b)
 	return FX_RC_OK;
 }
 
-static enum fx_rc read_obligations(const struct source *s, struct fx_bundle *b)
+static enum fx_rc read_obligations(const struct fx_bundle_source *s, struct fx_bundle *b)
 {
 	char *text = NULL;
 	enum fx_rc rc;
 	size_t len;
 
-	rc = read_file(s, FX_BUNDLE_OBLIGATIONS, &text, &len);
-	if (rc == FX_RC_OK)
-		rc = matches(s, b->manifest, FX_BUNDLE_OBLIGATIONS, text, len);
+	rc = fx_bundle_read(s, &fx_bundle_files[FX_BUNDLE_OBLIGATIONS], &text,
+			    &len);
 	/* what was checked, not what lies in the file by now */
 	if (rc == FX_RC_OK)
 		rc = take_json(s, FX_BUNDLE_OBLIGATIONS, text, len,
@@ -223,12 +233,12 @@ static enum fx_rc read_obligations(const struct source *s, struct fx_bundle *b)
 
 enum fx_rc fx_bundle_open(const char *dir, struct fx_bundle *out)
 {
-	static enum fx_rc (*const parts[])(const struct source *s,
+	static enum fx_rc (*const parts[])(const struct fx_bundle_source *s,
 					   struct fx_bundle *b) = {
-		read_manifest, read_image, read_policy, read_obligations,
+		read_image, fx_bundle_read_nics, read_policy, read_obligations,
 	};
-	struct source s = { .dir = dir };
-	enum fx_rc rc = FX_RC_OK;
+	struct fx_bundle_source s = { .dir = dir };
+	enum fx_rc rc;
 
 	memset(out, 0, sizeof(*out));
 	s.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -242,6 +252,7 @@ enum fx_rc fx_bundle_open(const char *dir, struct fx_bundle *out)
 		return FX_RC_SYSTEM;
 	}
 	out->dir = fx_strdup(dir);
+	rc = read_manifest(&s, out);
 	for (u32 i = 0; i < ARRAY_SIZE(parts) && rc == FX_RC_OK; i++)
 		rc = parts[i](&s, out);
 	close(s.fd);
@@ -255,6 +266,7 @@ void fx_bundle_close(struct fx_bundle *b)
 	free(b->dir);
 	free(b->object);
 	free(b->ops_map);
+	fx_bundle_free_nics(b);
 	free(b->image.base);
 	json_object_put(b->manifest);
 	json_object_put(b->obligations);

@@ -6,12 +6,18 @@
  *	edges.bin		struct fx_image_hdr and the five tables
  *	obligations.json	what was proved, is checked at run time, assumed
  *	kernel/policy.bpf.o	the policy for the kernel
+ *	nic/NETDEV/policy.bpf.o	the policy for a network device
+ *	nic/NETDEV/flows.bin	struct fx_nic_flow of each edge it looks for
+ *
+ * It has a part for the kernel, parts for network devices, or both.
  *
  * fx_bundle_open() trusts none of it: sizes, digests, ranges and indices are
  * checked before anything is handed out.
  */
 #ifndef FX_BUNDLE_H
 #define FX_BUNDLE_H
+
+#include <linux/fabric_ext_nic.h>
 
 #include "cmd.h"
 #include "graph/image.h"
@@ -21,13 +27,25 @@
 
 struct json_object;
 
+/* The part for one network device. */
+struct fx_bundle_nic {
+	char netdev[FX_NIC_NAME_LEN];
+	u32 place;
+	char *object;			/* nic/NETDEV/policy.bpf.o, as checked */
+	size_t object_size;
+	struct fx_nic_flow *flow;	/* as checked against the graph */
+	u32 n_flow;
+};
+
 struct fx_bundle {
 	char *dir;
 	struct fx_image image;		/* .hdr->name, .hdr->digest, tables */
-	char *object;			/* kernel/policy.bpf.o, as checked */
+	char *object;			/* kernel/policy.bpf.o, as checked, or NULL */
 	size_t object_size;
 	char *ops_map;			/* its map of type fabric_ext_ops */
 	u64 ops;			/* bit per op of fx_policy_ops */
+	struct fx_bundle_nic *nic;
+	u32 n_nic;
 	struct json_object *manifest;
 	struct json_object *obligations;
 };
@@ -47,8 +65,10 @@ void fx_bundle_close(struct fx_bundle *b);
 struct fx_bundle_parts {
 	const void *image;		/* header and tables */
 	size_t image_size;
-	const void *object;		/* kernel/policy.bpf.o */
+	const void *object;		/* kernel/policy.bpf.o, or NULL */
 	size_t object_size;
+	const struct fx_bundle_nic *nic;
+	u32 n_nic;
 	struct json_object *manifest;	/* borrowed; digests are added */
 	struct json_object *obligations;
 };

@@ -21,7 +21,8 @@
 
 static bool is_ours(const char *name)
 {
-	if (!strcmp(name, ".") || !strcmp(name, "..") || !strcmp(name, "kernel"))
+	if (!strcmp(name, ".") || !strcmp(name, "..") ||
+	    !strcmp(name, "kernel") || !strcmp(name, "nic"))
 		return true;
 	for (u32 i = 0; i < FX_BUNDLE_FILES; i++)
 		if (!strcmp(name, fx_bundle_files[i].name))
@@ -99,7 +100,7 @@ static int write_file(int dir, const char *name, const void *data, size_t len)
 	return err;
 }
 
-static void list_file(struct json_object *files, enum fx_bundle_file_id id,
+static void list_file(struct json_object *files, const char *name,
 		      const void *data, size_t len)
 {
 	struct json_object *f = fx_json_object();
@@ -107,7 +108,7 @@ static void list_file(struct json_object *files, enum fx_bundle_file_id id,
 
 	fx_json_u64(f, "bytes", len);
 	fx_json_str(f, "sha256", sha);
-	fx_json_put(files, fx_bundle_files[id].name, f);
+	fx_json_put(files, name, f);
 	free(sha);
 }
 
@@ -118,6 +119,64 @@ static char *pretty(struct json_object *o)
 							  JSON_C_TO_STRING_PRETTY |
 							  JSON_C_TO_STRING_SPACED |
 							  JSON_C_TO_STRING_NOSLASHESCAPE));
+}
+
+/* What a device's two files hold. */
+static void nic_parts(const struct fx_bundle_nic *n, const void **data, size_t *size)
+{
+	data[0] = n->object;
+	size[0] = n->object_size;
+	data[1] = n->flow;
+	size[1] = n->n_flow * sizeof(*n->flow);
+}
+
+static char *nic_path(const struct fx_bundle_nic *n, u32 file)
+{
+	return fx_asprintf("nic/%s/%s", n->netdev, fx_bundle_nic_files[file].name);
+}
+
+static void list_nics(struct json_object *files, const struct fx_bundle_parts *p)
+{
+	const void *data[FX_BUNDLE_NIC_FILES];
+	size_t size[FX_BUNDLE_NIC_FILES];
+
+	for (u32 i = 0; i < p->n_nic; i++) {
+		nic_parts(&p->nic[i], data, size);
+		for (u32 j = 0; j < FX_BUNDLE_NIC_FILES; j++) {
+			char *path = nic_path(&p->nic[i], j);
+
+			list_file(files, path, data[j], size[j]);
+			free(path);
+		}
+	}
+}
+
+static int write_nic(int dir, const struct fx_bundle_nic *n)
+{
+	const void *data[FX_BUNDLE_NIC_FILES];
+	size_t size[FX_BUNDLE_NIC_FILES];
+	char *path = fx_asprintf("nic/%s", n->netdev);
+	int err = mkdirat(dir, path, 0777) ? -errno : 0;
+
+	free(path);
+	nic_parts(n, data, size);
+	for (u32 j = 0; j < FX_BUNDLE_NIC_FILES && !err; j++) {
+		path = nic_path(n, j);
+		err = write_file(dir, path, data[j], size[j]);
+		free(path);
+	}
+	return err;
+}
+
+static int write_nics(int dir, const struct fx_bundle_parts *p)
+{
+	int err = 0;
+
+	if (p->n_nic && mkdirat(dir, "nic", 0777))
+		return -errno;
+	for (u32 i = 0; i < p->n_nic && !err; i++)
+		err = write_nic(dir, &p->nic[i]);
+	return err;
 }
 
 static int fill(int dir, const struct fx_bundle_parts *p)
@@ -137,19 +196,52 @@ static int fill(int dir, const struct fx_bundle_parts *p)
 	int err = 0;
 
 	for (u32 i = 0; i < FX_BUNDLE_FILES; i++)
-		if (i != FX_BUNDLE_MANIFEST)
-			list_file(files, i, data[i], size[i]);
+		if (data[i])
+			list_file(files, fx_bundle_files[i].name, data[i], size[i]);
+	list_nics(files, p);
 	fx_json_put(p->manifest, "files", files);
 	manifest = pretty(p->manifest);
 	data[FX_BUNDLE_MANIFEST] = manifest;
 	size[FX_BUNDLE_MANIFEST] = strlen(manifest);
-	if (mkdirat(dir, "kernel", 0777))
+	if (p->object && mkdirat(dir, "kernel", 0777))
 		err = -errno;
 	for (u32 i = 0; i < FX_BUNDLE_FILES && !err; i++)
-		err = write_file(dir, fx_bundle_files[i].name, data[i], size[i]);
+		if (data[i])
+			err = write_file(dir, fx_bundle_files[i].name, data[i],
+					 size[i]);
+	if (!err)
+		err = write_nics(dir, p);
 	free(manifest);
 	free(obligations);
 	return err;
+}
+
+/* The devices' directories; what else is in them stays, and so do they. */
+static void remove_nics(int dir)
+{
+	int fd = openat(dir, "nic", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((e = readdir(d))) {
+		if (!fx_netdev_name_ok(e->d_name))
+			continue;
+		for (u32 j = 0; j < FX_BUNDLE_NIC_FILES; j++) {
+			char *path = fx_asprintf("%s/%s", e->d_name,
+						 fx_bundle_nic_files[j].name);
+
+			unlinkat(fd, path, 0);
+			free(path);
+		}
+		unlinkat(fd, e->d_name, AT_REMOVEDIR);
+	}
+	closedir(d);
+	unlinkat(dir, "nic", AT_REMOVEDIR);
 }
 
 /* Only what a bundle holds; a directory with more stays. */
@@ -162,6 +254,7 @@ static void remove_bundle(const char *path)
 	for (u32 i = 0; i < FX_BUNDLE_FILES; i++)
 		unlinkat(dir, fx_bundle_files[i].name, 0);
 	unlinkat(dir, "kernel", AT_REMOVEDIR);
+	remove_nics(dir);
 	close(dir);
 	rmdir(path);
 }

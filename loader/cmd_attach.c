@@ -50,7 +50,7 @@ static void tell(struct fx_session *s, const char *graph, const struct config *c
 		c->opt.audit ? ", it records and does not enforce" : "",
 		c->opt.pin || c->opt.replace ? "; it is pinned" :
 		c->command ? "" : "; it ends with this command (Ctrl-C)");
-	if (!fx_nl_graph_get(fx_session_nl(s), graph, g))
+	if (fx_session_nl(s) && !fx_nl_graph_get(fx_session_nl(s), graph, g))
 		not_hooked = g->missing;
 	free(g);
 	if (not_hooked) {
@@ -155,13 +155,11 @@ static enum fx_rc start_command(struct watch *w, char **argv)
 	return FX_RC_OK;
 }
 
-/* Until a signal, the end of the command, or the end of the policy. */
-static enum fx_rc foreground(struct watch *w, char **argv)
+/* Hear of the policy's end; one on network devices alone does not end itself. */
+static enum fx_rc listen_events(struct watch *w)
 {
-	struct pollfd fds[2];
-	enum fx_rc rc;
-	int err;
-
+	if (!fx_session_nl(w->session))
+		return FX_RC_OK;
 	w->events = fx_nl_open();
 	if (!w->events)
 		return FX_RC_SYSTEM;
@@ -171,10 +169,23 @@ static enum fx_rc foreground(struct watch *w, char **argv)
 	}
 	/* what happened before we listened */
 	check_policy(w);
-	if (w->ended)
-		return FX_RC_SYSTEM;
+	return w->ended ? FX_RC_SYSTEM : FX_RC_OK;
+}
+
+/* Until a signal, the end of the command, or the end of the policy. */
+static enum fx_rc foreground(struct watch *w, char **argv)
+{
+	struct pollfd fds[2];
+	enum fx_rc rc;
+	int err;
+
+	rc = listen_events(w);
+	if (rc != FX_RC_OK)
+		return rc;
 	fds[0] = (struct pollfd){ .fd = w->signals, .events = POLLIN };
-	fds[1] = (struct pollfd){ .fd = fx_nl_fd(w->events), .events = POLLIN };
+	/* poll() passes over a descriptor below 0 */
+	fds[1] = (struct pollfd){ .fd = w->events ? fx_nl_fd(w->events) : -1,
+				  .events = POLLIN };
 	while (argv && !w->stop && poll(fds, 1, 0) > 0)
 		on_signal(w);
 	if (argv && w->stop) {

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* fabricctl bypass: the operator's way out; needs neither bpffs nor libbpf. */
+/*
+ * fabricctl bypass: the operator's way out. To the module it needs neither
+ * bpffs nor libbpf; programs on network devices are reached by their pins.
+ */
 #include <stdio.h>
+#include <string.h>
 
 #include "cmd.h"
 #include "diag.h"
 #include "json.h"
+#include "nic.h"
+#include "nic_rows.h"
+#include "pins.h"
 #include "session.h"
+#include "system.h"
 
 struct config {
 	const char *graph;
@@ -20,25 +28,63 @@ static void count_in_force(const void *row, void *arg)
 		++*(u32 *)arg;
 }
 
-static enum fx_rc run(const void *config)
+/* What is found on network devices: of which the module does not know; first. */
+struct nics {
+	bool some;		/* programs of a graph that is meant */
+	bool alone;		/* and none of them has a part for the kernel */
+	u32 in_force;		/* policies without one that were not by-passed */
+};
+
+static enum fx_rc bypass_graph(const char *graph, struct nics *n)
 {
-	const struct config *c = config;
-	enum fx_rc rc = FX_RC_OK;
-	struct json_object *o;
-	struct fx_nl *nl;
-	u32 n = 0;
+	struct fx_nic_views v;
 	int err;
 
-	if (c->all == !!c->graph) {
-		fx_err("bypass takes the name of a graph, or --all");
-		return FX_RC_INPUT;
-	}
-	nl = fx_nl_open();
+	if (fx_nic_views_read(graph, &v))
+		return FX_RC_SYSTEM;
+	n->some = true;
+	if (!fx_nic_views_alone(&v))
+		n->alone = false;
+	else if (!(v.view[0].conf.flags & FX_NIC_F_BYPASS))
+		n->in_force++;
+	fx_nic_views_free(&v);
+	err = fx_nics_bypass(graph);
+	if (!err)
+		return FX_RC_OK;
+	fx_err("the programs of graph '%s' on network devices cannot be by-passed: %s",
+	       graph, strerror(-err));
+	return FX_RC_SYSTEM;
+}
+
+static enum fx_rc bypass_nics(const struct config *c, struct nics *n)
+{
+	struct fx_words graphs = { 0 };
+	enum fx_rc rc = FX_RC_OK;
+
+	n->alone = true;
+	fx_pins_list_graphs(&graphs);
+	/* one that fails does not keep the others from it */
+	for (u32 i = 0; i < graphs.n; i++)
+		if ((!c->graph || !strcmp(c->graph, graphs.word[i])) &&
+		    bypass_graph(graphs.word[i], n) != FX_RC_OK)
+			rc = FX_RC_SYSTEM;
+	fx_words_free(&graphs);
+	return rc;
+}
+
+/* The module's: all of them, or the graph's. */
+static enum fx_rc bypass_loaded(const struct config *c, u32 *n)
+{
+	struct fx_nl *nl = fx_nl_open();
+	enum fx_rc rc = FX_RC_OK;
+	u32 loaded = 0;
+	int err;
+
 	if (!nl)
 		return FX_RC_SYSTEM;
 	/* for the report alone: whatever it says, the policies end */
-	if (c->all && fx_nl_dump(nl, FX_CMD_GRAPH_GET, NULL, count_in_force, &n))
-		n = 0;
+	if (c->all && !fx_nl_dump(nl, FX_CMD_GRAPH_GET, NULL, count_in_force, &loaded))
+		*n += loaded;
 	err = fx_nl_bypass(nl, c->graph);
 	if (err && c->graph) {
 		fx_session_no_graph(nl, c->graph, err);
@@ -48,6 +94,29 @@ static enum fx_rc run(const void *config)
 		rc = FX_RC_SYSTEM;
 	}
 	fx_nl_close(nl);
+	return rc;
+}
+
+static enum fx_rc run(const void *config)
+{
+	const struct config *c = config;
+	struct nics nics = { 0 };
+	struct json_object *o;
+	enum fx_rc rc;
+	u32 n;
+
+	if (c->all == !!c->graph) {
+		fx_err("bypass takes the name of a graph, or --all");
+		return FX_RC_INPUT;
+	}
+	rc = bypass_nics(c, &nics);
+	n = nics.in_force;
+	/* without a module, and without a part for it, there is no more to do */
+	if (!nics.some || !nics.alone || (c->all && fx_sys_module())) {
+		enum fx_rc loaded = bypass_loaded(c, &n);
+
+		rc = rc == FX_RC_OK ? loaded : rc;
+	}
 	if (rc != FX_RC_OK)
 		return rc;
 

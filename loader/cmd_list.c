@@ -2,12 +2,16 @@
 /* fabricctl list: the loaded graphs. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd.h"
 #include "diag.h"
 #include "json.h"
 #include "netlink.h"
+#include "nic_rows.h"
+#include "pins.h"
 #include "rows.h"
+#include "system.h"
 #include "util.h"
 
 struct config {
@@ -16,8 +20,16 @@ struct config {
 
 struct listing {
 	struct json_object *json;
+	struct fx_words seen;	/* what the module told of */
 	u32 n;
 };
+
+static void header(struct listing *l)
+{
+	if (!l->n++)
+		printf("%-28s %-16s %7s %8s %10s %12s  %s\n", "GRAPH", "POLICY",
+		       "PLACES", "CLASSES", "EDGES", "EVENTS", "STATE");
+}
 
 static void add(const void *row, void *arg)
 {
@@ -25,13 +37,12 @@ static void add(const void *row, void *arg)
 	struct listing *l = arg;
 	char *state;
 
+	fx_words_add(&l->seen, g->name);
 	if (l->json) {
 		fx_json_add(l->json, fx_graph_json(g));
 		return;
 	}
-	if (!l->n++)
-		printf("%-28s %-16s %7s %8s %10s %12s  %s\n", "GRAPH", "POLICY",
-		       "PLACES", "CLASSES", "EDGES", "EVENTS", "STATE");
+	header(l);
 	state = fx_graph_state(g);
 	printf("%-28s %-16s %7u %8u %10u %12llu  %s\n", g->name,
 	       g->policy[0] ? g->policy : "-", g->count[FX_SECT_PLACE],
@@ -40,28 +51,103 @@ static void add(const void *row, void *arg)
 	free(state);
 }
 
+static bool seen(const struct listing *l, const char *graph)
+{
+	for (u32 i = 0; i < l->seen.n; i++)
+		if (!strcmp(l->seen.word[i], graph))
+			return true;
+	return false;
+}
+
+/* What an attach that was killed has left. */
+static void incomplete(struct listing *l, const char *graph)
+{
+	struct json_object *o;
+
+	if (!l->json) {
+		header(l);
+		printf("%-28s %-16s %7s %8s %10s %12s  incomplete: detach it\n", graph,
+		       "-", "-", "-", "-", "-");
+		return;
+	}
+	o = fx_json_object();
+	fx_json_str(o, "graph", graph);
+	fx_json_bool(o, "attached", false);
+	fx_json_bool(o, "incomplete", true);
+	fx_json_add(l->json, o);
+}
+
+/* A graph on network devices alone. */
+static enum fx_rc add_nics(struct listing *l, const char *graph)
+{
+	const struct fx_nic_conf *c;
+	struct fx_nic_views v;
+
+	if (fx_nic_views_read(graph, &v))
+		return FX_RC_SYSTEM;
+	if (!v.n) {
+		incomplete(l, graph);
+		goto out;
+	}
+	c = &v.view[0].conf;
+	if (l->json) {
+		fx_json_add(l->json, fx_nic_graph_json(&v));
+	} else {
+		header(l);
+		printf("%-28s %-16s %7u %8u %10u %12s  %s on", c->graph, c->policy,
+		       c->count[FX_SECT_PLACE], c->count[FX_SECT_CLASS],
+		       c->count[FX_SECT_EDGE], "-", fx_nic_state(&v.view[0]));
+		for (u32 i = 0; i < v.n; i++)
+			printf(" %s", v.view[i].conf.netdev);
+		printf("\n");
+	}
+out:
+	fx_nic_views_free(&v);
+	return FX_RC_OK;
+}
+
+/* What the module has, unless there is none and graphs live without it. */
+static enum fx_rc add_loaded(struct listing *l, const struct fx_words *nics)
+{
+	enum fx_rc rc = FX_RC_OK;
+	struct fx_nl *nl;
+
+	if (nics->n && !fx_sys_module())
+		return FX_RC_OK;
+	nl = fx_nl_open();
+	if (!nl)
+		return FX_RC_SYSTEM;
+	if (fx_nl_dump(nl, FX_CMD_GRAPH_GET, NULL, add, l)) {
+		fx_err("the loaded graphs cannot be read: %s", fx_nl_why(nl));
+		rc = FX_RC_SYSTEM;
+	}
+	fx_nl_close(nl);
+	return rc;
+}
+
 static enum fx_rc run(const void *config)
 {
 	struct listing l = { .json = fx_json_mode ? fx_json_array() : NULL };
-	enum fx_rc rc = FX_RC_SYSTEM;
-	struct fx_nl *nl = fx_nl_open();
+	struct fx_words nics = { 0 };
+	enum fx_rc rc;
 
 	(void)config;
-	if (!nl)
+	fx_pins_list_graphs(&nics);
+	rc = add_loaded(&l, &nics);
+	for (u32 i = 0; i < nics.n && rc == FX_RC_OK; i++)
+		if (!seen(&l, nics.word[i]))
+			rc = add_nics(&l, nics.word[i]);
+	if (rc != FX_RC_OK)
 		goto out;
-	if (fx_nl_dump(nl, FX_CMD_GRAPH_GET, NULL, add, &l)) {
-		fx_err("the loaded graphs cannot be read: %s", fx_nl_why(nl));
-		goto out;
-	}
 	if (fx_json_mode)
 		fx_json_print(l.json);
 	else if (!l.n)
 		fx_info("no graph is loaded");
 	l.json = NULL;
-	rc = FX_RC_OK;
 out:
 	json_object_put(l.json);
-	fx_nl_close(nl);
+	fx_words_free(&l.seen);
+	fx_words_free(&nics);
 	return rc;
 }
 

@@ -6,6 +6,7 @@
 #include "cmd.h"
 #include "diag.h"
 #include "json.h"
+#include "nic_rows.h"
 #include "rows.h"
 #include "session.h"
 #include "util.h"
@@ -113,9 +114,31 @@ static struct json_object *json(const struct fx_tables *t)
 	return o;
 }
 
-static enum fx_rc run(const void *config)
+/* A graph on network devices alone: what is pinned is all there is. */
+static enum fx_rc show_nics(const struct config *c, const struct fx_nic_views *v)
 {
-	const struct config *c = config;
+	const struct fx_nic_conf *conf = &v->view[0].conf;
+	char *digest;
+
+	if (c->edges) {
+		fx_err("not supported yet: every edge of a graph on network devices alone; without -e, those that a device looks for");
+		return FX_RC_INPUT;
+	}
+	if (fx_json_mode) {
+		fx_json_print(fx_nic_graph_json(v));
+		return FX_RC_OK;
+	}
+	digest = fx_hex(conf->digest, 8);
+	printf("graph %s, digest %s..., %u edges in %u classes, on network devices alone\npolicy %s\n\n",
+	       conf->graph, digest, conf->count[FX_SECT_EDGE],
+	       conf->count[FX_SECT_CLASS], conf->policy);
+	free(digest);
+	fx_nic_views_print(v);
+	return FX_RC_OK;
+}
+
+static enum fx_rc show_loaded(const struct config *c, const struct fx_nic_views *v)
+{
 	enum fx_rc rc = FX_RC_SYSTEM;
 	struct fx_tables t = { 0 };
 	struct edges edges = { .tables = &t };
@@ -133,6 +156,12 @@ static enum fx_rc run(const void *config)
 		o = json(&t);
 	else
 		print(&t, c->all);
+	if (v->n && o) {
+		fx_json_put(o, "nic", fx_nic_views_json(v));
+	} else if (v->n) {
+		printf("\n");
+		fx_nic_views_print(v);
+	}
 	if (c->edges) {
 		if (o)
 			fx_json_put(o, "edges", edges.list = fx_json_array());
@@ -154,6 +183,19 @@ out:
 	json_object_put(o);
 	fx_tables_free(&t);
 	fx_nl_close(nl);
+	return rc;
+}
+
+static enum fx_rc run(const void *config)
+{
+	const struct config *c = config;
+	struct fx_nic_views v;
+	enum fx_rc rc;
+
+	if (fx_nic_views_read(c->graph, &v))
+		return FX_RC_SYSTEM;
+	rc = fx_nic_views_alone(&v) ? show_nics(c, &v) : show_loaded(c, &v);
+	fx_nic_views_free(&v);
 	return rc;
 }
 

@@ -8,6 +8,7 @@
 #include "cmd.h"
 #include "diag.h"
 #include "json.h"
+#include "nic_rows.h"
 #include "rows.h"
 #include "session.h"
 #include "system.h"
@@ -19,10 +20,50 @@ struct config {
 	bool all;
 };
 
-static struct json_object *json(const struct fx_tables *t)
+/* What is known of a graph at one moment. */
+struct report {
+	bool alone;		/* on network devices: there are no tables */
+	struct fx_tables tables;
+	struct fx_nic_views nics;
+};
+
+static void report_free(struct report *r)
 {
+	fx_tables_free(&r->tables);
+	fx_nic_views_free(&r->nics);
+}
+
+/* Opens the connection when there is something to ask. */
+static enum fx_rc report_read(struct fx_nl **nl, const char *graph, struct report *r)
+{
+	enum fx_rc rc;
+
+	memset(r, 0, sizeof(*r));
+	if (fx_nic_views_read(graph, &r->nics))
+		return FX_RC_SYSTEM;
+	r->alone = fx_nic_views_alone(&r->nics);
+	if (r->alone)
+		return FX_RC_OK;
+	if (!*nl)
+		*nl = fx_nl_open();
+	rc = *nl ? fx_session_rc(fx_tables_read(*nl, graph, false, &r->tables)) :
+		   FX_RC_SYSTEM;
+	if (rc != FX_RC_OK)
+		report_free(r);
+	return rc;
+}
+
+static struct json_object *json(const struct report *r)
+{
+	const struct fx_tables *t = &r->tables;
 	struct json_object *o = fx_json_object(), *list;
 
+	if (r->alone) {
+		fx_json_str(o, "graph", r->nics.view[0].conf.graph);
+		fx_json_str(o, "policy", r->nics.view[0].conf.policy);
+		fx_json_put(o, "nic", fx_nic_views_json(&r->nics));
+		return o;
+	}
 	fx_json_str(o, "graph", t->graph.name);
 	fx_json_str(o, "policy", t->graph.policy[0] ? t->graph.policy : NULL);
 	list = fx_json_array();
@@ -35,6 +76,8 @@ static struct json_object *json(const struct fx_tables *t)
 	fx_json_put(o, "operations", list);
 	fx_json_u64(o, "events_emitted", t->graph.emitted);
 	fx_json_u64(o, "events_lost", t->graph.lost);
+	if (r->nics.n)
+		fx_json_put(o, "nic", fx_nic_views_json(&r->nics));
 	return o;
 }
 
@@ -65,86 +108,96 @@ static void difference(struct fx_tables *old, const struct fx_tables *now)
 	old->graph.lost = now->graph.lost - old->graph.lost;
 }
 
-static void print(const struct fx_tables *t, bool all)
+static void print(const struct report *r, bool all)
 {
-	fx_classes_print(t, all);
-	printf("\n");
-	fx_counters_print(t, all);
-	printf("\n%llu events, %llu lost\n", t->graph.emitted, t->graph.lost);
+	const struct fx_tables *t = &r->tables;
+
+	if (!r->alone) {
+		fx_classes_print(t, all);
+		printf("\n");
+		fx_counters_print(t, all);
+		printf("\n%llu events, %llu lost\n", t->graph.emitted, t->graph.lost);
+	}
+	if (r->nics.n && !r->alone)
+		printf("\n");
+	if (r->nics.n)
+		fx_nic_views_print(&r->nics);
 	fflush(stdout);
 }
 
-static enum fx_rc read_tables(struct fx_nl *nl, const char *graph, struct fx_tables *t)
+/* Of one graph, attached to the same devices: what can be subtracted. */
+static bool same_graph(const struct report *a, const struct report *b)
 {
-	return fx_session_rc(fx_tables_read(nl, graph, false, t));
-}
-
-static bool same_graph(const struct fx_tables *a, const struct fx_tables *b)
-{
-	return !memcmp(a->graph.digest, b->graph.digest, sizeof(a->graph.digest));
+	if (a->alone != b->alone || a->nics.n != b->nics.n ||
+	    memcmp(a->tables.graph.digest, b->tables.graph.digest,
+		   sizeof(a->tables.graph.digest)))
+		return false;
+	for (u32 i = 0; i < a->nics.n; i++)
+		if (memcmp(&a->nics.view[i].conf.digest, &b->nics.view[i].conf.digest,
+			   FX_DIGEST_LEN))
+			return false;
+	return true;
 }
 
 /* One report per interval, each of what was since the one before. */
-static enum fx_rc repeat(struct fx_nl *nl, const struct config *c)
+static enum fx_rc repeat(struct fx_nl **nl, const struct config *c)
 {
-	struct fx_tables old = { 0 }, now = { 0 };
+	struct report old = { 0 }, now = { 0 };
 	struct pollfd fd = { .fd = fx_sys_signals(false), .events = POLLIN };
 	enum fx_rc rc = FX_RC_SYSTEM;
 
 	if (fd.fd < 0)
 		return rc;
-	rc = read_tables(nl, c->graph, &old);
+	rc = report_read(nl, c->graph, &old);
 	for (u64 i = 0; rc == FX_RC_OK && (!c->count || i < c->count); i++) {
 		if (poll(&fd, 1, (int)(c->interval / 1000000)))
 			break;
-		rc = read_tables(nl, c->graph, &now);
+		rc = report_read(nl, c->graph, &now);
 		if (rc != FX_RC_OK)
 			break;
 		if (same_graph(&old, &now)) {
-			difference(&old, &now);
+			difference(&old.tables, &now.tables);
+			fx_nic_views_diff(&old.nics, &now.nics);
 			if (fx_json_mode)
 				fx_json_line(json(&old));
 			else
 				print(&old, c->all);
 		}
-		fx_tables_free(&old);
+		report_free(&old);
 		old = now;
 		memset(&now, 0, sizeof(now));
 	}
-	fx_tables_free(&old);
+	report_free(&old);
 	close(fd.fd);
 	return rc;
 }
 
-static enum fx_rc once(struct fx_nl *nl, const struct config *c)
+static enum fx_rc once(struct fx_nl **nl, const struct config *c)
 {
-	struct fx_tables t;
-	enum fx_rc rc = read_tables(nl, c->graph, &t);
+	struct report r;
+	enum fx_rc rc = report_read(nl, c->graph, &r);
 
 	if (rc != FX_RC_OK)
 		return rc;
 	if (fx_json_mode)
-		fx_json_print(json(&t));
+		fx_json_print(json(&r));
 	else
-		print(&t, c->all);
-	fx_tables_free(&t);
+		print(&r, c->all);
+	report_free(&r);
 	return FX_RC_OK;
 }
 
 static enum fx_rc run(const void *config)
 {
 	const struct config *c = config;
-	struct fx_nl *nl;
+	struct fx_nl *nl = NULL;
 	enum fx_rc rc;
 
 	if (c->count && !c->interval) {
 		fx_err("--count counts reports, one per --interval; give that too");
 		return FX_RC_INPUT;
 	}
-	nl = fx_nl_open();
-	if (!nl)
-		return FX_RC_SYSTEM;
-	rc = c->interval ? repeat(nl, c) : once(nl, c);
+	rc = c->interval ? repeat(&nl, c) : once(&nl, c);
 	fx_nl_close(nl);
 	return rc;
 }

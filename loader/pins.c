@@ -22,21 +22,95 @@
 
 static const char *const parts[] = { "maps", "progs" };
 
-char *fx_pins_dir(const char *graph)
-{
-	char *name = fx_alloc(3 * strlen(graph) + 1), *to = name, *dir;
+#define NIC		"nic-"
 
-	for (; *graph; graph++) {
-		if (fx_is_word(*graph) || *graph == '-')
-			*to++ = *graph;
+/* A name as bpffs takes it, which keeps '.' for itself; to free(). */
+static char *escape(const char *name)
+{
+	char *out = fx_alloc(3 * strlen(name) + 1), *to = out;
+
+	for (; *name; name++) {
+		if (fx_is_word(*name) || *name == '-')
+			*to++ = *name;
 		else
-			to += sprintf(to, "%%%02x", (unsigned char)*graph);
+			to += sprintf(to, "%%%02x", (unsigned char)*name);
 	}
 	*to = 0;
+	return out;
+}
+
+/* The opposite, to free(). */
+static char *unescape(const char *name)
+{
+	char *out = fx_alloc(strlen(name) + 1), *to = out;
+	unsigned int c;
+
+	while (*name) {
+		if (*name == '%' && strlen(name) >= 3 && sscanf(name + 1, "%2x", &c) == 1) {
+			*to++ = c;
+			name += 3;
+		} else {
+			*to++ = *name++;
+		}
+	}
+	*to = 0;
+	return out;
+}
+
+char *fx_pins_dir(const char *graph)
+{
+	char *name = escape(graph), *dir;
+
 	/* no name is none of these either, and not the directory of all */
 	dir = fx_asprintf("%s" ROOT "/%s", fx_sys_root, *name ? name : "%");
 	free(name);
 	return dir;
+}
+
+char *fx_pins_nic(const char *netdev)
+{
+	char *name = escape(netdev), *sub = fx_asprintf(NIC "%s", name);
+
+	free(name);
+	return sub;
+}
+
+/* What others may write says nothing about our graphs. */
+static bool is_ours(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && S_ISDIR(st.st_mode) &&
+	       st.st_uid == geteuid() && !(st.st_mode & 022);
+}
+
+void fx_pins_list_nics(const char *graph, struct fx_words *subs)
+{
+	char *root = fx_asprintf("%s" ROOT, fx_sys_root);
+	char *dir = fx_pins_dir(graph);
+
+	if (is_ours(root) && is_ours(dir))
+		fx_sys_list(dir + strlen(fx_sys_root), NIC, subs);
+	free(dir);
+	free(root);
+}
+
+void fx_pins_list_graphs(struct fx_words *graphs)
+{
+	struct fx_words all = { 0 };
+
+	fx_sys_list(ROOT, "", &all);
+	for (u32 i = 0; i < all.n; i++) {
+		char *graph = unescape(all.word[i]);
+		struct fx_words subs = { 0 };
+
+		fx_pins_list_nics(graph, &subs);
+		if (subs.n)
+			fx_words_add(graphs, graph);
+		fx_words_free(&subs);
+		free(graph);
+	}
+	fx_words_free(&all);
 }
 
 /* ---- the directory and its lock --------------------------------------- */
@@ -209,6 +283,16 @@ enum fx_rc fx_pins_write_link(struct fx_pins *p, int link)
 	return pin(p->dir, "link", link);
 }
 
+enum fx_rc fx_pins_write_at(struct fx_pins *p, const char *sub, const char *name,
+			    int fd)
+{
+	char *dir = fx_asprintf("%s/%s", p->dir, sub);
+	enum fx_rc rc = pin(dir, name, fd);
+
+	free(dir);
+	return rc;
+}
+
 int fx_pins_link(const struct fx_pins *p)
 {
 	char *path = fx_asprintf("%s/link", p->dir);
@@ -272,8 +356,41 @@ void fx_pins_remove_sub(struct fx_pins *p, const char *sub)
 	unlinkat(p->fd, sub, AT_REMOVEDIR);
 }
 
+/* All of a device's: its links lie beside the directories. */
+static void remove_nic(struct fx_pins *p, const char *sub)
+{
+	int fd = openat(p->fd, sub, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (e->d_type != DT_DIR)
+			unlinkat(fd, e->d_name, 0);
+	if (d)
+		closedir(d);
+	else if (fd >= 0)
+		close(fd);
+	fx_pins_remove_sub(p, sub);
+}
+
+static void remove_nics(struct fx_pins *p)
+{
+	int fd = openat(p->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (!strncmp(e->d_name, NIC, strlen(NIC)))
+			remove_nic(p, e->d_name);
+	if (d)
+		closedir(d);
+	else if (fd >= 0)
+		close(fd);
+}
+
 enum fx_rc fx_pins_remove(struct fx_pins *p)
 {
+	remove_nics(p);
 	unlinkat(p->fd, "link", 0);
 	fx_pins_remove_sub(p, "next");
 	fx_pins_remove_sub(p, "");

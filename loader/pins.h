@@ -5,6 +5,8 @@
  *	/sys/fs/bpf/fabric_ext/GRAPH/		0700
  *		link				0600, the policy lives as long
  *		maps/NAME  progs/NAME		0600
+ *		nic-NETDEV/xdp tc_in tc_out	0600, links of a network device
+ *		nic-NETDEV/maps/  progs/	0600
  *
  * bpffs keeps '.' in names for itself, so it is written %2e; so is all that no
  * graph's name has, % and / before others, as names come from command lines.
@@ -19,6 +21,7 @@
 #include "types.h"
 
 struct bpf_object;
+struct fx_words;
 
 struct fx_pins {
 	char *dir;
@@ -51,7 +54,17 @@ int fx_pins_link(const struct fx_pins *p);
 void fx_pins_remove_sub(struct fx_pins *p, const char *sub);
 enum fx_rc fx_pins_remove(struct fx_pins *p);
 
+/* Pin anything as @name below @sub, which is there. */
+enum fx_rc fx_pins_write_at(struct fx_pins *p, const char *sub, const char *name,
+			    int fd);
+
 /* Directory of a graph's pins, to free(). */
 char *fx_pins_dir(const char *graph);
+/* "nic-" and the device's name as a directory bears it, to free(). */
+char *fx_pins_nic(const char *netdev);
+/* The directories of devices below a graph's, by their file names. */
+void fx_pins_list_nics(const char *graph, struct fx_words *subs);
+/* The graphs that have such directories, by their own names. */
+void fx_pins_list_graphs(struct fx_words *graphs);
 
 #endif /* FX_PINS_H */

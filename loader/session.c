@@ -12,6 +12,7 @@
 #include "bpflog.h"
 #include "diag.h"
 #include "names.h"
+#include "nic.h"
 #include "pins.h"
 #include "refusal.h"
 #include "session.h"
@@ -34,6 +35,7 @@ struct fx_session {
 	struct bpf_object *obj;
 	struct bpf_map *map;		/* the ops */
 	struct bpf_link *link;		/* NULL when another process' was updated */
+	struct fx_nics *nics;		/* NULL without network devices */
 	char *policy;			/* the ops' name */
 	bool loaded;			/* the graph is there for us to remove */
 };
@@ -69,14 +71,14 @@ void fx_session_no_graph(struct fx_nl *nl, const char *graph, int err)
 
 /* ---- what must be there ----------------------------------------------- */
 
-static enum fx_rc check_system(void)
+static enum fx_rc check_system(bool module)
 {
 	struct fx_words missing = { 0 };
 	enum fx_rc rc = FX_RC_SYSTEM;
 	char *text;
 	u64 caps;
 
-	if (!fx_sys_exists(MODULE_BTF)) {
+	if (module && !fx_sys_exists(MODULE_BTF)) {
 		fx_err("the module has no BTF (" MODULE_BTF "), so no policy can be attached; build it where the kernel's headers have vmlinux and resolve_btfids, with pahole installed");
 		return FX_RC_SYSTEM;
 	}
@@ -376,6 +378,40 @@ out:
 	return rc;
 }
 
+/* Programs on devices are taken off before others take their place. */
+static enum fx_rc check_nics(struct fx_session *s)
+{
+	if (!s->bundle->n_nic && !fx_nics_pinned(graph_name(s)))
+		return FX_RC_OK;
+	if (s->opt.replace) {
+		fx_err("not supported yet: --replace for a graph with programs on network devices; `fabricctl detach %s`, then attach",
+		       graph_name(s));
+		return FX_RC_INPUT;
+	}
+	if (!fx_nics_pinned(graph_name(s)))
+		return FX_RC_OK;
+	fx_err("graph '%s' already has programs on network devices; `fabricctl detach %s` takes them off",
+	       graph_name(s), graph_name(s));
+	return FX_RC_INPUT;
+}
+
+/* All of the part for the module, if there is one. */
+static enum fx_rc attach_kernel(struct fx_session *s)
+{
+	enum fx_rc rc;
+
+	if (!s->bundle->object)
+		return FX_RC_OK;
+	rc = get_graph(s);
+	if (rc == FX_RC_OK)
+		rc = check_places(s);
+	if (rc == FX_RC_OK)
+		rc = load_policy(s);
+	if (rc == FX_RC_OK)
+		rc = s->opt.replace ? replace(s) : attach(s);
+	return rc;
+}
+
 enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 			     const struct fx_session_options *opt,
 			     struct fx_session **out)
@@ -388,23 +424,28 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 	s->opt = *opt;
 	s->opt.pin |= opt->replace;
 
-	s->nl = fx_nl_open();
-	if (!s->nl)
-		goto fail;
-	rc = check_system();
+	if (bundle->object) {
+		s->nl = fx_nl_open();
+		if (!s->nl)
+			goto fail;
+	}
+	rc = check_system(bundle->object);
 	if (rc == FX_RC_OK && s->opt.pin)
 		rc = fx_pins_lock(graph_name(s), true, &s->pins);
 	if (rc == FX_RC_OK)
-		rc = get_graph(s);
+		rc = check_nics(s);
+	/* what cannot be loaded is found before anything is attached */
+	if (rc == FX_RC_OK && bundle->n_nic)
+		rc = fx_nics_load(bundle, &s->opt, &s->nics);
 	if (rc == FX_RC_OK)
-		rc = check_places(s);
-	if (rc == FX_RC_OK)
-		rc = load_policy(s);
-	if (rc == FX_RC_OK)
-		rc = opt->replace ? replace(s) : attach(s);
+		rc = attach_kernel(s);
+	if (rc == FX_RC_OK && s->nics)
+		rc = fx_nics_attach(s->nics, s->pins);
 	if (rc != FX_RC_OK)
 		goto fail;
 
+	if (!s->policy)
+		s->policy = fx_strdup(fx_nics_policy(s->nics));
 	if (s->opt.pin) {
 		fx_pins_unlock(s->pins);
 		s->pins = NULL;
@@ -413,7 +454,7 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 	return FX_RC_OK;
 fail:
 	/* undo: nothing of what was made stays */
-	if (s->pins && s->loaded)
+	if (s->pins && (s->loaded || s->nics))
 		fx_pins_remove(s->pins);
 	else if (s->pins)
 		rmdir(s->pins->dir);	/* only when nothing is in it */
@@ -426,6 +467,7 @@ void fx_session_close(struct fx_session *s)
 {
 	if (!s)
 		return;
+	fx_nics_close(s->nics);
 	/* a pinned link outlives its descriptor, another ends with it */
 	bpf_link__destroy(s->link);
 	bpf_object__close(s->obj);
@@ -456,7 +498,7 @@ static int end_link(struct fx_pins *pins)
 	return err;
 }
 
-enum fx_rc fx_session_detach(const char *graph)
+static enum fx_rc detach(const char *graph)
 {
 	struct fx_nl_graph *g = fx_alloc(sizeof(*g));
 	struct fx_pins *pins = NULL;
@@ -499,7 +541,9 @@ enum fx_rc fx_session_detach(const char *graph)
 			       graph, strerror(-lerr));
 			goto out;
 		}
-		rc = fx_pins_remove(pins);
+		rc = fx_nics_detach(graph, pins);
+		if (rc == FX_RC_OK)
+			rc = fx_pins_remove(pins);
 		if (rc != FX_RC_OK)
 			goto out;
 	}
@@ -513,4 +557,28 @@ out:
 	fx_nl_close(nl);
 	free(g);
 	return rc;
+}
+
+/* A graph on network devices alone, where there is no module to ask. */
+static enum fx_rc detach_nics(const char *graph)
+{
+	struct fx_pins *pins = NULL;
+	enum fx_rc rc;
+
+	rc = fx_pins_lock(graph, false, &pins);
+	if (rc != FX_RC_OK)
+		return rc;
+	if (pins)
+		rc = fx_nics_detach(graph, pins);
+	if (pins && rc == FX_RC_OK)
+		rc = fx_pins_remove(pins);
+	fx_pins_unlock(pins);
+	return rc;
+}
+
+enum fx_rc fx_session_detach(const char *graph)
+{
+	if (!fx_sys_module() && fx_nics_pinned(graph))
+		return detach_nics(graph);
+	return detach(graph);
 }

@@ -156,6 +156,11 @@ bool fx_sys_initial_userns(void)
 	return initial;
 }
 
+bool fx_sys_module(void)
+{
+	return fx_sys_exists("/sys/module/fabric_ext");
+}
+
 bool fx_sys_bpffs(void)
 {
 	char *p = rooted("/sys/fs/bpf");

@@ -41,6 +41,8 @@ bool fx_sys_caps(u64 *caps);
 bool fx_sys_initial_userns(void);
 
 bool fx_sys_bpffs(void);
+/* Is the kernel module loaded? */
+bool fx_sys_module(void);
 
 /*
  * Block SIGINT, SIGTERM, SIGHUP and, with @child, SIGCHLD; they arrive at the

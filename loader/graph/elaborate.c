@@ -290,6 +290,8 @@ static void instances(struct work *w)
 			   c->field[FX_F_REUSE].expr ?
 			   c->field[FX_F_REUSE].value : FX_REUSE_UNKNOWN;
 		e->cls = c - g->cls;
+		if (c->flow.given)
+			fx_elaborate_flow(g, c, c->first + k);
 		if (!w->bad[FX_F_BYTES])
 			alias_range(w, e, k);
 		for (u32 i = c->n_loop; i-- > 0;) {

@@ -13,6 +13,9 @@ void fx_instance_loops(const struct fx_class *c, u32 k, u32 *index);
 /* resolve.c: names of places, sets and classes into indices */
 void fx_resolve(struct fx_graph *g);
 
+/* flow.c: the flow of an instance whose fields were just evaluated */
+void fx_elaborate_flow(struct fx_graph *g, const struct fx_class *c, u32 edge);
+
 /* after.c: references into the AFTER table */
 void fx_elaborate_after(struct fx_graph *g);
 

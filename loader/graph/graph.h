@@ -8,6 +8,7 @@
 #define FX_GRAPH_GRAPH_H
 
 #include <linux/fabric_ext.h>
+#include <linux/fabric_ext_nic.h>
 
 #include "../diag.h"
 #include "../names.h"
@@ -107,7 +108,30 @@ enum fx_field_id {
 	FX_F_PRIORITY,
 	FX_F_AT,
 	FX_F_ALIAS_BYTES,
+	FX_F_UDP,
+	FX_F_SPORT,
+	FX_F_DPORT,
+	FX_F_VLAN,
+	FX_F_DSCP,
 	FX_FIELDS,
+};
+
+/* What of a flow is no number; the others are fields. */
+struct fx_flow_decl {
+	bool given;
+	struct fx_pos pos, src_pos, dst_pos, proto_pos;
+	u8 src_family, dst_family;	/* 4, 6; 0: not said */
+	u8 src[16], dst[16];
+	bool has_proto;
+	u8 proto;
+	const char *nyet;		/* a key that is not built, or NULL */
+	struct fx_pos nyet_pos;
+};
+
+/* The flow of one instance. */
+struct fx_flow {
+	u32 edge;
+	struct fx_flow_key key, mask;
 };
 
 struct fx_class {
@@ -123,8 +147,9 @@ struct fx_class {
 	u32 n_fields;
 	bool reuse_never;
 	u8 element, order, owner;
-	struct fx_pos order_pos, element_pos, exact_pos, flow_pos, shape_pos;
-	bool exact, has_flow;
+	struct fx_pos order_pos, element_pos, exact_pos, shape_pos;
+	bool exact;
+	struct fx_flow_decl flow;
 	u16 rw_read, rw_write;
 	struct fx_link_end alias;	/* .place is the index of the set */
 	struct fx_ref *ref;
@@ -146,6 +171,9 @@ struct fx_obligation {
 	const char *text;	/* what must hold */
 	const char *by;		/* who checks it, or why it is assumed */
 };
+
+/* What a network device checks, and not the kernel module. */
+#define FX_OBLIGE_FLOW	"placement.flow"
 
 struct fx_graph {
 	struct fx_arena arena;
@@ -175,6 +203,8 @@ struct fx_graph {
 	u32 n_edge;
 	u32 *after;
 	u32 n_after, cap_after;
+	struct fx_flow *flow;		/* in the order of the edges */
+	u32 n_flow, cap_flow;
 
 	/* checked */
 	struct fx_obligation *obligation;
@@ -202,6 +232,17 @@ bool fx_graph_run(struct fx_graph *g);
 
 /* The image's bytes, to free(); *size is their number. */
 void *fx_graph_image(const struct fx_graph *g, size_t *size);
+
+/**
+ * fx_nic_flows() - the flows of the edges that cross a place
+ * @g: the graph
+ * @place: index of a place of kind nic
+ * @n: out: how many
+ *
+ * Return: records in the order of the edges, to free(); NULL when there are
+ * none.
+ */
+struct fx_nic_flow *fx_nic_flows(const struct fx_graph *g, u32 place, u32 *n);
 
 /* "kv_out[3, 1]" of an instance, for messages; valid until the next call. */
 const char *fx_instance_name(const struct fx_graph *g, u32 edge);

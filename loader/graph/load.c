@@ -67,6 +67,7 @@ void fx_graph_free(struct fx_graph *g)
 	free(g->param_value);
 	free(g->edge);
 	free(g->after);
+	free(g->flow);
 	free(g->obligation);
 	fx_scope_free(&g->params);
 	fx_diags_free(g->diags);

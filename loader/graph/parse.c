@@ -143,6 +143,19 @@ static void check_pci(struct fx_graph *g, struct fx_place *p)
 			     "such as 0000:01:00.0, lower case");
 }
 
+/* As the kernel takes names of network devices. */
+static void check_netdev(struct fx_graph *g, struct fx_place *p)
+{
+	const char *name = p->match;
+
+	if (strlen(name) < FX_NIC_NAME_LEN && !strpbrk(name, "/: \f\v\r\n\t") &&
+	    strcmp(name, ".") && strcmp(name, ".."))
+		return;
+	fx_diag(g->diags, FX_E_MATCH, p->match_pos,
+		"'%s' cannot name a network device: at most %d characters, no / : or space",
+		name, FX_NIC_NAME_LEN - 1);
+}
+
 static bool has_control(const char *s)
 {
 	for (; *s; s++)
@@ -191,6 +204,8 @@ static void take_match(struct fx_graph *g, const struct fx_key *k,
 		check_node(g, p);
 	else if (kind == FX_MATCH_PCI)
 		check_pci(g, p);
+	else if (kind == FX_MATCH_NETDEV)
+		check_netdev(g, p);
 }
 
 static void take_appears(struct fx_graph *g, const struct fx_key *k,

@@ -23,6 +23,11 @@ const struct fx_field_info fx_field_info[FX_FIELDS] = {
 			    FX_MAX_PRIORITY, true },
 	[FX_F_AT] = { "at", "at", FX_UNIT_BYTES, 0, MAX_BYTES },
 	[FX_F_ALIAS_BYTES] = { "bytes", NULL, FX_UNIT_BYTES, 1, MAX_BYTES },
+	[FX_F_UDP] = { "udp", NULL, FX_UNIT_NONE, 1, 65535 },
+	[FX_F_SPORT] = { "sport", NULL, FX_UNIT_NONE, 1, 65535 },
+	[FX_F_DPORT] = { "dport", NULL, FX_UNIT_NONE, 1, 65535 },
+	[FX_F_VLAN] = { "vlan", NULL, FX_UNIT_NONE, 0, 4094 },
+	[FX_F_DSCP] = { "dscp", NULL, FX_UNIT_NONE, 0, 63 },
 };
 
 bool fx_field_named(const char *name)
@@ -33,9 +38,8 @@ bool fx_field_named(const char *name)
 	return false;
 }
 
-/* A field whose id stands in the key's offset. */
-static void take_number(struct fx_graph *g, const struct fx_key *k,
-			struct fx_node *v, void *obj)
+void fx_take_number(struct fx_graph *g, const struct fx_key *k,
+		    struct fx_node *v, void *obj)
 {
 	struct fx_class *c = obj;
 	struct fx_key at = { k->name, .at = 0 };
@@ -52,7 +56,7 @@ static void take_reuse(struct fx_graph *g, const struct fx_key *k,
 	if (v->kind == FX_NODE_SCALAR && !strcmp(v->text, "never"))
 		c->reuse_never = true;
 	else
-		take_number(g, k, v, obj);
+		fx_take_number(g, k, v, obj);
 }
 
 /* ---- for: v in N ------------------------------------------------------ */
@@ -132,9 +136,9 @@ static void take_to(struct fx_graph *g, const struct fx_key *k,
 }
 
 static const struct fx_key shape_keys[] = {
-	{ "chunk", take_number, FX_F_CHUNK, .required = true },
-	{ "stride", take_number, FX_F_STRIDE },
-	{ "to_stride", take_number, FX_F_TO_STRIDE },
+	{ "chunk", fx_take_number, FX_F_CHUNK, .required = true },
+	{ "stride", fx_take_number, FX_F_STRIDE },
+	{ "to_stride", fx_take_number, FX_F_TO_STRIDE },
 	{ }
 };
 
@@ -149,8 +153,8 @@ static void take_shape(struct fx_graph *g, const struct fx_key *k,
 static const struct fx_key alias_keys[] = {
 	{ "set", fx_take_end, offsetof(struct fx_class, alias),
 	  .required = true },
-	{ "at", take_number, FX_F_AT },
-	{ "bytes", take_number, FX_F_ALIAS_BYTES },
+	{ "at", fx_take_number, FX_F_AT },
+	{ "bytes", fx_take_number, FX_F_ALIAS_BYTES },
 	{ }
 };
 
@@ -205,41 +209,6 @@ static void take_after(struct fx_graph *g, const struct fx_key *k,
 	}
 }
 
-static void take_any(struct fx_graph *g, const struct fx_key *k,
-		     struct fx_node *v, void *obj)
-{
-	(void)obj;
-	fx_want_word(g, v, k->name, "a number or a name");
-}
-
-static void take_tuple(struct fx_graph *g, const struct fx_key *k,
-		       struct fx_node *v, void *obj)
-{
-	static const struct fx_key keys[] = {
-		{ "src", take_any }, { "dst", take_any }, { "sport", take_any },
-		{ "dport", take_any }, { "proto", take_any }, { }
-	};
-
-	(void)k;
-	fx_take_map(g, v, "a 5-tuple", keys, obj);
-}
-
-static void take_flow(struct fx_graph *g, const struct fx_key *k,
-		      struct fx_node *v, void *obj)
-{
-	static const struct fx_key keys[] = {
-		{ "udp", take_any }, { "tuple", take_tuple },
-		{ "vlan", take_any }, { "dscp", take_any },
-		{ "rocev2", take_any }, { "tag", take_any }, { }
-	};
-	struct fx_class *c = obj;
-
-	(void)k;
-	c->has_flow = true;
-	c->flow_pos = v->pos;
-	fx_take_map(g, v, "a flow", keys, obj);
-}
-
 static void take_order(struct fx_graph *g, const struct fx_key *k,
 		       struct fx_node *v, void *obj)
 {
@@ -268,7 +237,7 @@ static const struct fx_key edge_keys[] = {
 	{ "for", take_for },
 	{ "from", fx_take_end, AT(from), .required = true },
 	{ "to", take_to, .required = true },
-	{ "bytes", take_number, FX_F_BYTES, .required = true },
+	{ "bytes", fx_take_number, FX_F_BYTES, .required = true },
 	{ "shape", take_shape },
 	{ "element", take_element, AT(element), &fx_elements },
 	{ "reuse", take_reuse, FX_F_REUSE },
@@ -277,10 +246,10 @@ static const struct fx_key edge_keys[] = {
 	{ "after", take_after },
 	{ "alias", take_alias },
 	{ "owner", fx_take_word, AT(owner), &fx_owners, .required = true },
-	{ "flow", take_flow },
+	{ "flow", fx_take_flow },
 	{ "exact", take_exact, AT(exact) },
-	{ "deadline", take_number, FX_F_DEADLINE },
-	{ "priority", take_number, FX_F_PRIORITY },
+	{ "deadline", fx_take_number, FX_F_DEADLINE },
+	{ "priority", fx_take_number, FX_F_PRIORITY },
 	{ "transform", fx_take_transforms },
 	{ }
 };

@@ -5,9 +5,6 @@
 
 #include "../cmd.h"
 
-/* Passed to clang; a policy that needs more is for a newer kernel. */
-#define FX_BPF_CPU	"v3"
-
 struct fx_kernel_policy {
 	char *object;			/* the ELF file's bytes */
 	size_t object_size;

@@ -149,7 +149,7 @@ REPLACED = [
     (1901, "checksum: { algo: crc32c }", "^gather: { index: rows }", ""),
     (1901, "checksum: { algo: crc32c }", "^scatter: { index: rows }", ""),
     (1901, "checksum: { algo: crc32c }", "^decompress: { algo: zstd }", ""),
-    (1902, "    owner: borrow", "    flow: ^{ udp: 4791 }\n    owner: borrow", ""),
+    (1101, "    owner: borrow", "    flow: ^{ udp: 4791 }\n    owner: borrow", ""),
     (1903, "order: acquire", "order: ^seq_cst", "order: acq_rel"),
     (1904, "quantize: { to: mxfp8 }", "quantize: { to: ^mxfp4 }", ""),
     (1906, "at: i * bytes }\n    owner: borrow", "at: i * bytes, bytes: ^size / 2 }\n    owner: borrow",
@@ -257,6 +257,65 @@ def generated():
     yield 110, GRAPH.replace("{ n: 4,", "{ n: 4, x: " + many + ","), GRAPH
 
 
+# One edge to a network device and one from it; the tests change their flows.
+WIRE = """\
+fabric_ext: 1
+graph: g
+params: { n: 4 }
+places:
+  host: { kind: dram, match: { node: 0 } }
+  nic: { kind: nic, match: { netdev: eth0 } }
+edges:
+  - { edge: out, for: i in n, from: host, to: nic, bytes: 1KiB, owner: borrow, flow: { udp: 5000 + i } }
+  - { edge: in, from: nic, to: host, bytes: 1KiB, owner: borrow, flow: { vlan: 7 } }
+"""
+SECOND = "  - { edge: more, from: nic, to: host, bytes: 1, owner: borrow, flow: %s }\n"
+
+
+def wire():
+    """Flows: (code, the flow of `in` with the error, the twin's)."""
+    tuples = [
+        (203, "^7", "{ vlan: 7 }"), (201, "{ ^upd: 7 }", "{ udp: 7 }"), (212, "^{ }", "{ dscp: 0 }"),
+        (212, "{ tuple: ^{ } }", "{ tuple: { proto: 1 } }"),
+        (212, "{ tuple: { src: ^10.0.0.256 } }", "{ tuple: { src: 10.0.0.255 } }"),
+        (212, "{ tuple: { dst: ^10.0.0.0/8 } }", "{ tuple: { dst: \"fe80::1\" } }"),
+        (212, "{ tuple: { src: 10.0.0.1, dst: ^\"::1\" } }", "{ tuple: { src: \"::2\", dst: \"::1\" } }"),
+        (212, "{ tuple: { sport: ^7 } }", "{ tuple: { sport: 7, proto: tcp } }"),
+        (212, "{ tuple: { dport: ^7, proto: 132 } }", "{ tuple: { dport: 7, proto: 17 } }"),
+        (212, "{ tuple: { proto: ^sctp } }", "{ tuple: { proto: 132 } }"),
+        (212, "{ tuple: { proto: ^256 } }", "{ tuple: { proto: 255 } }"),
+        (212, "{ udp: ^7, tuple: { dport: 7 } }", "{ udp: 7, tuple: { sport: 7 } }"),
+        (212, "{ udp: ^7, tuple: { proto: udp } }", "{ udp: 7, tuple: { src: 10.0.0.1 } }"),
+        (307, "{ udp: ^0 }", "{ udp: 1 }"), (307, "{ udp: ^65536 }", "{ udp: 65535 }"),
+        (307, "{ vlan: ^4095 }", "{ vlan: 4094 }"), (307, "{ dscp: ^n * 16 }", "{ dscp: n * 16 - 1 }"),
+        (401, "{ udp: ^i }", "{ udp: n }"),
+        (1902, "{ rocev2: ^17 }", "{ udp: 4791 }"), (1902, "{ tag: ^yes }", "{ udp: 4791 }"),
+    ]
+    for code, faulty, twin in tuples:
+        yield code, WIRE.replace("{ vlan: 7 }", faulty), WIRE.replace("{ vlan: 7 }", twin)
+    yield 1102, WIRE.replace("flow: { udp: 5000 + i }", "flow: ^{ udp: 5000 }"), WIRE
+    yield 1102, WIRE + SECOND % "^{ vlan: 7 }", WIRE + SECOND % "{ vlan: 8 }"
+    yield 207, (WIRE.replace("edges:", "  two: { kind: nic, match: { netdev: ^eth0 } }\nedges:") +
+                (SECOND % "{ vlan: 8 }").replace("nic", "two")), \
+        (WIRE.replace("edges:", "  two: { kind: nic, match: { netdev: eth1 } }\nedges:") +
+         (SECOND % "{ vlan: 8 }").replace("nic", "two"))
+    for name, good in (("a" * 16, "a" * 15), ("\"a/b\"", "a.b"), ("..", "..."), ("\"a b\"", "a_b")):
+        yield 208, WIRE.replace("eth0", f"^{name}"), WIRE.replace("eth0", good)
+    yield 1902, WIRE.replace("netdev: eth0 }", "netdev: eth0 }, appears: later").replace(
+        "out, for: i in n, from: host, to: nic", "out, for: i in n, from: host, to: host").replace(
+            ", flow: { udp: 5000 + i }", "").replace("{ vlan: 7 }", "^{ vlan: 7 }"), WIRE
+    yield 1902, WIRE.replace("netdev: eth0", "driver: mlx5").replace(", flow: { udp: 5000 + i }", "").replace(
+        "{ vlan: 7 }", "^{ vlan: 7 }"), WIRE
+    # the ninth set of fields, and more flows than fit
+    sets = ["{ dscp: 1 }", "{ udp: 1 }", "{ udp: 1, vlan: 1 }", "{ udp: 1, dscp: 1 }", "{ vlan: 1, dscp: 1 }",
+            "{ tuple: { proto: 1 } }", "{ tuple: { src: 10.0.0.1 } }", "{ tuple: { dst: 10.0.0.1 } }"]
+    edges = [(SECOND % flow).replace("more", f"m{i}") for i, flow in enumerate(sets)]
+    yield 1201, WIRE.replace("  nic:", "  ^nic:") + "".join(edges), WIRE + "".join(edges[1:])
+    yield 1201, WIRE.replace("graph: g", "graph: ^g").replace("{ n: 4 }", "{ n: 80000 }").replace(
+        "{ udp: 5000 + i }", "{ udp: 1 + i % 60000, vlan: i / 60000 }"), \
+        WIRE.replace("{ n: 4 }", "{ n: 60001 }").replace("{ udp: 5000 + i }", "{ udp: 1 + i % 60000, vlan: i / 60000 }")
+
+
 def place_of(text):
     """Text without its mark, and the mark's line and column."""
     at = text.find("^")
@@ -351,8 +410,81 @@ POLICIES = [
 ]
 
 
-def policy_case(code, faulty, twin):
-    graph = write("graph.yaml", GRAPH)
+PORTABLE = """\
+#include <fabric_ext/portable.bpf.h>
+
+FX_MAP(local, a, __u64, 4);
+
+FX_GUARD(move)
+{
+	return fx_at(&a, move->edge) ? fx_pass() : fx_drop(EACCES);
+}
+
+FX_PORTABLE(p, FX_MALFORMED_PASS);
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+"""
+RAW_MAP = """\
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 4);
+	__type(key, __u32);
+	__type(value, __u64);
+} a SEC(".maps");
+"""
+
+# for network devices, on WIRE
+PORTABLES = [
+    (3005, PORTABLE.replace("EACCES", "ENOEXIST"), PORTABLE),
+    (3005, PORTABLE.replace("(local, a", "(snapshot, a"), PORTABLE.replace("(local, a", "(counter, a")),
+    (3005, PORTABLE.replace("(local, a", "(bounded, a"), PORTABLE),
+    (3005, PORTABLE.replace("(local, a", "(coherent, a"), PORTABLE),
+    (3005, PORTABLE.replace("(local, a, __u64", "(counter, a, __u32"), PORTABLE.replace("a, __u64", "a, __u32")),
+    (3007, POLICY, PORTABLE),
+    (3008, PORTABLE.replace("FX_MAP(local, a, __u64, 4);", RAW_MAP), PORTABLE),
+    (3008, PORTABLE.replace("FX_GUARD", "__u64 n;\n\nFX_GUARD").replace("return", "n++;\n\treturn"),
+     PORTABLE.replace("FX_GUARD", "const __u64 n = 1;\n\nFX_GUARD").replace("move->edge", "n")),
+]
+
+
+def portable_case(code, faulty, twin):
+    policy_case(code, faulty, twin, WIRE)
+
+
+def device_case(_):
+    """--device nic for a graph without one, and with."""
+    policy, out = write("portable.bpf.c", PORTABLE), write("policy/x", "").parent / "device"
+    only_error(Run("compile", "-j", "-d", "nic", write("graph.yaml", GRAPH), policy, "-o", out), 3009, None)
+    run = Run("compile", "-j", "-d", "nic", write("wire.yaml", WIRE), policy, "-o", out)
+    same(run.rc, 0, run.out, run.err)
+    same(sorted(json.loads((out / "manifest.json").read_text(encoding="utf-8"))["files"]),
+         ["edges.bin", "nic/eth0/flows.bin", "nic/eth0/policy.bpf.o", "obligations.json"])
+    same(run.json["devices"], "nic eth0 (5 flows)")
+    obligations = json.loads((out / "obligations.json").read_text(encoding="utf-8"))["obligations"]
+    same({o["by"].split(":")[0] for o in obligations if o["status"] == "run-time"}, {"nic"})
+    run = Run("compile", "-j", "-d", "kernel", write("wire.yaml", WIRE), policy, "-o", out)
+    same(run.rc, 0, run.out, run.err)
+    same(sorted(json.loads((out / "manifest.json").read_text(encoding="utf-8"))["files"]),
+         ["edges.bin", "kernel/policy.bpf.o", "obligations.json"])
+    same(sorted(path.name for path in out.iterdir()), ["edges.bin", "kernel", "manifest.json", "obligations.json"])
+    obligations = json.loads((out / "obligations.json").read_text(encoding="utf-8"))["obligations"]
+    same([(o["status"], o["by"]) for o in obligations if o["code"] == "placement.flow"],
+         [("assumed", "the bundle has no part for network devices")])
+    # both, as some of the edges are the kernel's alone
+    text = WIRE.replace(", flow: { vlan: 7 }", "")
+    same(Run("compile", write("wire.yaml", text), policy, "-o", out).rc, 0)
+    same(Run("compile", "-j", write("wire.yaml", text), policy, "-o", out).json["devices"],
+         "kernel, nic eth0 (4 flows)")
+    want((out / "kernel/policy.bpf.o").exists() and (out / "nic/eth0/policy.bpf.o").exists(), "both")
+    for device, word in (("dpu", "not supported yet"), ("gpu", "not supported yet"), ("tpu", "no device")):
+        run = Run("compile", "-d", device, write("wire.yaml", WIRE), policy, "-o", out)
+        same(run.rc, 1)
+        want(word in run.err and run.err.count("\n") == 1, run.err)
+    shutil.rmtree(out)
+
+
+def policy_case(code, faulty, twin, graph=GRAPH):
+    graph = write("graph.yaml", graph)
     bundle = write("policy/graph.yaml", GRAPH).parent / "bundle"
     shutil.rmtree(bundle, ignore_errors=True)
     only_error(Run("compile", "-j", graph, write("faulty.bpf.c", faulty), "-o", bundle), code, None)
@@ -421,9 +553,11 @@ def tests():
         text = GRAPH.replace(part, faulty, 1)
         same_as = GRAPH if twin == "" else None if twin is None else GRAPH.replace(part, twin, 1)
         cases.append((code, f"{faulty.strip()[:60]!r}", graph_case, text, same_as))
-    cases += [(code, "whole text", graph_case, faulty, twin) for code, faulty, twin in [*WHOLE, *generated()]]
+    cases += [(code, "whole text", graph_case, faulty, twin) for code, faulty, twin in [*WHOLE, *wire(), *generated()]]
     cases += [(code, f"config {change}", model_case, change) for code, change in MODELS]
     cases += [(code, "policy", policy_case, faulty, twin) for code, faulty, twin in POLICIES]
+    cases += [(code, "portable policy", portable_case, faulty, twin) for code, faulty, twin in PORTABLES]
+    cases.append((3009, "--device", device_case))
     return [(f"FX{code:04} {name}", function, code, *args) for code, name, function, *args in cases] + \
         [("all codes are covered", all_covered, cases), ("all errors of a pass", several), ("pasted help", pasted_help),
          ("words of a missing key", words_of_a_missing_key), ("broken config is JSON", broken_config_is_json)]

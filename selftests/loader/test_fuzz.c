@@ -19,6 +19,26 @@ static const char *const seeds[] = {
 	"\"alias\":{\"set\":\"s\",\"at\":\"(i * 2 + j) * bytes\"},\n"
 	"\"after\":[\"e[i - 1, *]?\"],\"transform\":[\"move\",{\"checksum\":\n"
 	"{\"algo\":\"crc32c\"}}]}]}",
+	"fabric_ext: 1\n"
+	"graph: wire\n"
+	"params: { n: 4 }\n"
+	"places:\n"
+	"  host: { kind: dram, match: { node: 0 } }\n"
+	"  nic: { kind: nic, match: { netdev: eth0 } }\n"
+	"edges:\n"
+	"  - edge: out\n"
+	"    for: i in n\n"
+	"    from: host\n"
+	"    to: [host, nic]\n"
+	"    bytes: 4KiB\n"
+	"    owner: borrow\n"
+	"    flow: { udp: 5000 + i, vlan: 7 }\n"
+	"  - edge: back\n"
+	"    from: nic\n"
+	"    to: host\n"
+	"    bytes: 4KiB\n"
+	"    owner: borrow\n"
+	"    flow: { tuple: { src: 10.0.0.1, dport: 7, proto: tcp }, dscp: n }\n",
 };
 
 /* Pieces that mean something to the language. */
@@ -29,6 +49,7 @@ static const char *const words[] = {
 	"size", "bytes", "kv", "out", "back", "gpu", "host", "cxl", "edge: out\n",
 	"owner: share\n", "order: release\n", "exact: true\n", "to: ", "for: ",
 	"\xc3\xa4", "\xee\x80\x80", "\xff", "\t", "\r", "4194304", "65536", "null",
+	"flow: { udp: i }\n", "nic", "netdev: ", "tuple: ", "dscp: ", "\"::1\"",
 };
 
 static u32 rounds(u32 usual)

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a policy for every device includes: one body, compiled per device.
+ *
+ *	#include <fabric_ext/portable.bpf.h>
+ *
+ *	FX_MAP(counter, large, __u64, 1);
+ *
+ *	FX_GUARD(move)
+ *	{
+ *		if (move->bytes <= 1UL << 30)
+ *			return fx_pass();
+ *		fx_count(&large, 0, 1);
+ *		return fx_drop(ENOSPC);
+ *	}
+ *
+ *	FX_PORTABLE(my_guard, FX_MALFORMED_PASS);
+ *
+ *	char LICENSE[] SEC("license") = "Dual BSD/GPL";
+ *
+ * In the kernel it becomes the ops `admit` and `route` of a policy; on a
+ * network device, where fabricctl defines FX_FOR_NIC, an XDP and tc programs.
+ * The glue of the device fills in the move and carries out the verdict: the
+ * body sees neither arguments of ops nor packets. It has scalars and fixed
+ * arrays, so that what runs on one device runs on the next.
+ */
+#ifndef FABRIC_EXT_PORTABLE_BPF_H
+#define FABRIC_EXT_PORTABLE_BPF_H
+
+#include <linux/types.h>
+#include <linux/bpf.h>
+#include <linux/fabric_ext.h>
+#include <linux/fabric_ext_nic.h>
+#include <bpf/bpf_helpers.h>
+
+/* The errors that a guard may drop with. */
+#ifndef EPERM
+#define EPERM	1
+#define EACCES	13
+#define EBUSY	16
+#define ENOSPC	28
+#endif
+
+enum fx_device {
+	FX_DEVICE_KERNEL	= 0,
+	FX_DEVICE_NIC		= 1,
+};
+
+/* One crossing of data: an operation, a movement of the engine, a packet. */
+struct fx_move {
+	__u32 edge;		/* instance, or FX_EDGE_NONE */
+	__u16 cls;		/* its class, or FX_CLASS_NONE */
+	__u16 place;		/* where it crosses, or FX_PLACE_NONE */
+	__u32 device;		/* enum fx_device: who asks */
+	__u32 op;		/* enum fx_op; a packet is an FX_OP_MOVE */
+	__u64 bytes;		/* that cross now; of a packet, those carried */
+	__u64 stated;		/* the edge's bytes as the graph states them */
+	__u32 priority;		/* the edge's, 0 to 7 */
+	__u32 dir;		/* enum fx_dir */
+	struct fx_flow_key flow; /* of a packet; zero without a wire */
+};
+
+enum fx_action {
+	FX_PASS			= 0,
+	FX_DROP			= 1,
+	FX_MARK			= 2,	/* pass, with mark and priority */
+};
+
+struct fx_verdict {
+	__u32 action;		/* enum fx_action */
+	__s32 error;		/* FX_DROP: -errno */
+	__u32 mark;		/* of the packet; the kernel's engine has none */
+	__u32 priority;		/* 0 to 7 */
+};
+
+static __always_inline struct fx_verdict fx_pass(void)
+{
+	return (struct fx_verdict){ .action = FX_PASS };
+}
+
+/* Refuse with EPERM, EACCES, EBUSY or ENOSPC; who sent a packet is not told. */
+static __always_inline struct fx_verdict fx_drop(__s32 error)
+{
+	return (struct fx_verdict){ .action = FX_DROP, .error = -error };
+}
+
+static __always_inline struct fx_verdict fx_mark(__u32 mark, __u32 priority)
+{
+	return (struct fx_verdict){ .action = FX_MARK, .mark = mark,
+				    .priority = priority };
+}
+
+/* Nanoseconds of a clock that never goes back. */
+static __always_inline __u64 fx_now(void)
+{
+	return bpf_ktime_get_ns();
+}
+
+/* ---- maps ---- */
+
+/*
+ * FX_MAP(class, name, type, entries): an array of @entries values, each zero
+ * at first, with a consistency class:
+ *
+ *	local	 this device's own; nobody merges it
+ *	counter	 __u64 that are only added to, by fx_count(); who reads it from
+ *		 outside sees the sum over devices and CPUs
+ */
+#define FX_MAP(class, name, type, entries)	FX_MAP_##class(name, type, entries)
+
+#define FX_MAP_OF(class, kind, name, val, entries)			\
+	struct {							\
+		__uint(type, kind);					\
+		__uint(max_entries, entries);				\
+		__type(key, __u32);					\
+		__type(value, val);					\
+	} name SEC(".maps") __attribute__((btf_decl_tag("fx_class:" class)))
+
+#define FX_MAP_local(name, type, entries)				\
+	FX_MAP_OF("local", BPF_MAP_TYPE_ARRAY, name, type, entries)
+
+#define FX_MAP_counter(name, type, entries)				\
+	_Static_assert(__builtin_types_compatible_p(type, __u64),	\
+		       "a map of class 'counter' holds __u64");		\
+	FX_MAP_OF("counter", BPF_MAP_TYPE_PERCPU_ARRAY, name, __u64, entries)
+
+#define FX_MAP_NYET(class, name)					\
+	_Static_assert(0, "not supported yet: the map class '" class	\
+		       "' of '" #name "'; 'local' and 'counter' are built")
+
+#define FX_MAP_snapshot(name, type, entries)	FX_MAP_NYET("snapshot", name)
+#define FX_MAP_bounded(name, type, entries)	FX_MAP_NYET("bounded", name)
+#define FX_MAP_coherent(name, type, entries)	FX_MAP_NYET("coherent", name)
+
+/* A pointer to entry @i, or NULL when there is none. */
+#define fx_at(map, i)							\
+({									\
+	__u32 fx_index = (i);						\
+	(typeof((map)->value))bpf_map_lookup_elem(map, &fx_index);	\
+})
+
+/* Add to an entry of a map of class `counter`. */
+#define fx_count(map, i, n)						\
+({									\
+	__u64 *fx_entry = fx_at(map, i);				\
+	if (fx_entry)							\
+		*fx_entry += (n);					\
+})
+
+/* ---- the body ---- */
+
+/* What becomes of packets that are malformed or cut short. */
+#define FX_MALFORMED_PASS	0
+#define FX_MALFORMED_DROP	1
+
+/* FX_GUARD(move) { ... return fx_pass(); }: @move is a const struct fx_move *. */
+#define FX_GUARD(move)							\
+	static __always_inline struct fx_verdict			\
+	fx_guard(const struct fx_move *move)
+
+#ifdef FX_FOR_NIC
+#include <fabric_ext/glue_nic.bpf.h>
+#else
+#include <fabric_ext/glue_kernel.bpf.h>
+#endif
+
+#endif

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Which devices a graph's edges cross, and the policy's object for them. What
+ * is in the object is decided by <fabric_ext/glue_nic.bpf.h>; here it is
+ * looked at whether it is all there, and whether its maps have a class.
+ */
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../bpflog.h"
+#include "../diag.h"
+#include "../graph/codes.h"
+#include "../graph/graph.h"
+#include "../json.h"
+#include "../util.h"
+#include "clang.h"
+#include "nic.h"
+
+#define CLASS_TAG	"fx_class:"
+
+static const struct fx_pos whole;
+
+bool fx_crosses_nic(const struct fx_graph *g)
+{
+	return g->n_flow;
+}
+
+bool fx_crosses_kernel(const struct fx_graph *g)
+{
+	for (u32 i = 0; i < g->n_cls; i++)
+		if (!g->cls[i].flow.given)
+			return true;
+	return g->governs;
+}
+
+static void find_devices(const struct fx_graph *g, struct fx_nic_policy_object *p)
+{
+	for (u32 i = 0; i < g->n_place; i++) {
+		struct fx_nic_device d = { .netdev = g->place[i].match, .place = i };
+
+		if (g->place[i].kind != FX_PLACE_NIC)
+			continue;
+		d.flow = fx_nic_flows(g, i, &d.n_flow);
+		if (!d.flow)
+			continue;
+		fx_grow(p->device, p->n_device, p->cap_device);
+		p->device[p->n_device++] = d;
+	}
+}
+
+/* ---- the object ------------------------------------------------------- */
+
+/* The class that FX_MAP() wrote beside the map's variable, or NULL. */
+static const char *class_of(const struct btf *btf, const char *map)
+{
+	for (u32 id = 1; btf && id < btf__type_cnt(btf); id++) {
+		const struct btf_type *t = btf__type_by_id(btf, id), *var;
+		const char *tag, *name;
+
+		if (!t || !btf_is_decl_tag(t))
+			continue;
+		tag = btf__name_by_offset(btf, t->name_off);
+		var = btf__type_by_id(btf, t->type);
+		if (!tag || !var || !btf_is_var(var) ||
+		    strncmp(tag, CLASS_TAG, strlen(CLASS_TAG)))
+			continue;
+		name = btf__name_by_offset(btf, var->name_off);
+		if (name && !strcmp(name, map))
+			return tag + strlen(CLASS_TAG);
+	}
+	return NULL;
+}
+
+/* Maps of the glue, which know what they are. */
+static bool is_glue(const char *map)
+{
+	static const char *const names[] = {
+		"fx_conf", "fx_masks", "fx_flows", "fx_rows", "fx_counts",
+		"fx_totals",
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(names[i], map))
+			return true;
+	return false;
+}
+
+/* A map that is neither the glue's nor has a class is an error. */
+static void check_map(struct fx_diags *d, const struct bpf_map *map,
+		      struct bpf_object *obj, struct json_object *classes)
+{
+	const char *name = bpf_map__name(map);
+	const char *class = class_of(bpf_object__btf(obj), name);
+
+	if (class) {
+		fx_json_str(classes, name, class);
+	} else if (bpf_map__is_internal(map)) {
+		if (!strstr(name, ".rodata"))
+			fx_diag_help(fx_diag(d, FX_E_POLICY_CLASS, whole,
+					     "the policy has variables (%s), and nothing says what devices see of each other's",
+					     name),
+				     "put them into a map: FX_MAP(local, ...) or FX_MAP(counter, ...); a constant is const or a macro");
+	} else if (!is_glue(name)) {
+		fx_diag_help(fx_diag(d, FX_E_POLICY_CLASS, whole,
+				     "the map '%s' has no consistency class", name),
+			     "declare it by FX_MAP(local, %s, ...) or FX_MAP(counter, %s, ...)",
+			     name, name);
+	}
+}
+
+static bool take_about(struct bpf_object *obj, struct fx_nic_policy *about)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(obj, FX_NIC_ABOUT);
+	const void *value;
+	size_t size = 0;
+
+	value = map ? bpf_map__initial_value(map, &size) : NULL;
+	if (!value || size != sizeof(*about))
+		return false;
+	memcpy(about, value, size);
+	return about->version == FX_NIC_VERSION && about->malformed <= 1 &&
+	       memchr(about->name, 0, sizeof(about->name));
+}
+
+static enum fx_rc inspect(const char *source, struct fx_nic_policy_object *p)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "policy");
+	struct fx_diags *d = fx_diags_new(source, NULL, 0);
+	struct bpf_object *obj;
+	struct bpf_map *map;
+	enum fx_rc rc;
+
+	fx_bpflog_start(false);
+	obj = bpf_object__open_mem(p->object, p->object_size, &opts);
+	if (!obj || !bpf_object__find_program_by_name(obj, FX_NIC_PROG_IN) ||
+	    !bpf_object__find_program_by_name(obj, FX_NIC_PROG_MARK) ||
+	    !bpf_object__find_program_by_name(obj, FX_NIC_PROG_OUT) ||
+	    !take_about(obj, &p->about)) {
+		fx_diag_help(fx_diag(d, FX_E_POLICY_PORTABLE, whole,
+				     "the policy is no program for the device 'nic', which edges of the graph cross"),
+			     "write its body as FX_GUARD(move) of <fabric_ext/portable.bpf.h> and end with FX_PORTABLE(), or compile it for the kernel alone: --device kernel");
+		goto out;
+	}
+	p->classes = fx_json_object();
+	bpf_object__for_each_map(map, obj)
+		check_map(d, map, obj, p->classes);
+out:
+	rc = fx_diags_print(d) ? FX_RC_INPUT : FX_RC_OK;
+	fx_diags_free(d);
+	bpf_object__close(obj);
+	return rc;
+}
+
+enum fx_rc fx_lower_nic(const struct fx_graph *g, const char *source,
+			const char *include, struct fx_nic_policy_object *out)
+{
+	enum fx_rc rc;
+
+	memset(out, 0, sizeof(*out));
+	rc = fx_clang(source, include, "-DFX_FOR_NIC", &out->object,
+		      &out->object_size);
+	if (rc == FX_RC_OK)
+		rc = inspect(source, out);
+	if (rc == FX_RC_OK)
+		find_devices(g, out);
+	return rc;
+}
+
+void fx_nic_policy_free(struct fx_nic_policy_object *p)
+{
+	for (u32 i = 0; i < p->n_device; i++)
+		free(p->device[i].flow);
+	free(p->device);
+	free(p->object);
+	json_object_put(p->classes);
+	memset(p, 0, sizeof(*p));
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A policy on network devices: from the parts of a bundle to pinned links. */
+#ifndef FX_NIC_H
+#define FX_NIC_H
+
+#include "bundle.h"
+#include "pins.h"
+#include "session.h"
+
+struct fx_nics;
+
+/**
+ * fx_nics_load() - load the programs of a bundle's devices, and fill the maps
+ * @bundle: opened; borrowed until fx_nics_close()
+ * @opt: how
+ * @out: to fx_nics_close(); NULL unless FX_RC_OK is returned
+ *
+ * Nothing is attached yet. Return: FX_RC_OK; FX_RC_INPUT or FX_RC_SYSTEM after
+ * one sentence (per device that is not there).
+ */
+enum fx_rc fx_nics_load(const struct fx_bundle *bundle,
+			const struct fx_session_options *opt, struct fx_nics **out);
+
+/**
+ * fx_nics_attach() - put them on their devices
+ * @n: loaded
+ * @pins: where they are pinned, or NULL: they end with fx_nics_close()
+ *
+ * After an error, fx_nics_close() and fx_pins_remove() undo what was done.
+ */
+enum fx_rc fx_nics_attach(struct fx_nics *n, struct fx_pins *pins);
+void fx_nics_close(struct fx_nics *n);
+
+/* The policy's name, as the bundle's objects have it. */
+const char *fx_nics_policy(const struct fx_nics *n);
+
+/* Has a graph pinned programs on devices? */
+bool fx_nics_pinned(const char *graph);
+
+/* Take a graph's pinned programs off their devices; the pins stay. */
+enum fx_rc fx_nics_detach(const char *graph, const struct fx_pins *pins);
+
+/* Let pinned programs pass everything from here on; 0 or -errno. */
+int fx_nics_bypass(const char *graph);
+
+/* Is this pinned map of the sizes that this version knows? */
+bool fx_map_is(int fd, u32 key, u32 value);
+
+#endif /* FX_NIC_H */

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/*
+ * What the programs on a network device and fabricctl share: how an edge is
+ * found on the wire, and what is counted of it.
+ *
+ * A graph's flows lie in the bundle as records of struct fx_nic_flow, one per
+ * edge, device and direction (nic/NETDEV/flows.bin). At attach they become the
+ * maps of the programs; the record's number is the row of each.
+ *
+ * Conventions as in fabric_ext.h; addresses are in the wire's byte order, all
+ * other numbers in the host's.
+ */
+#ifndef _UAPI_LINUX_FABRIC_EXT_NIC_H
+#define _UAPI_LINUX_FABRIC_EXT_NIC_H
+
+#include <linux/types.h>
+#include <linux/fabric_ext.h>
+
+#define FX_NIC_MAX_FLOWS	65536	/* per device */
+#define FX_NIC_MAX_MASKS	8	/* per device and direction */
+#define FX_NIC_NAME_LEN		16	/* of a device, with the NUL */
+
+enum fx_dir {
+	FX_DIR_NONE		= 0,	/* not on a wire */
+	FX_DIR_IN		= 1,	/* the device receives it */
+	FX_DIR_OUT		= 2,	/* the device sends it */
+	FX_DIRS			= 3,
+};
+
+/* a frame without a VLAN tag */
+#define FX_VLAN_NONE		0xffffU
+
+/*
+ * What a packet is known by, and with 0xff bytes where it counts, the mask of
+ * a flow. A packet without ports has 0 there, which no flow asks for.
+ */
+struct fx_flow_key {
+	__u8 src[16];			/* IPv4: the first four bytes */
+	__u8 dst[16];
+	__u16 sport;
+	__u16 dport;
+	__u16 vlan;			/* 0..4094 or FX_VLAN_NONE */
+	__u8 family;			/* 4, 6 */
+	__u8 proto;			/* of IP, behind extension headers */
+	__u8 dscp;			/* 0..63 */
+	__u8 mask;			/* in the flow map: number of its mask */
+	__u16 reserved;
+};
+
+#define FX_FLOW_WORDS		(sizeof(struct fx_flow_key) / 4)
+
+struct fx_nic_flow {
+	struct fx_flow_key key;		/* zero where the mask is */
+	struct fx_flow_key mask;
+	__u32 edge;			/* instance */
+	__u16 cls;			/* class index */
+	__u8 dir;			/* FX_DIR_IN or FX_DIR_OUT */
+	__u8 priority;			/* the class's */
+	__u64 bytes;			/* that the graph states */
+};
+
+/* ---- maps of the programs, by name ------------------------------------ */
+
+/* fx_conf: one entry */
+#define FX_NIC_F_AUDIT		(1U << 0) /* count refusals, pass them */
+#define FX_NIC_F_BYPASS		(1U << 1) /* pass everything, count nothing */
+#define FX_NIC_F_ALONE		(1U << 2) /* the bundle has no part for the kernel */
+
+struct fx_nic_conf {
+	__u32 flags;			/* FX_NIC_F_* */
+	__u32 masks[FX_DIRS];		/* how many of fx_masks are in use */
+	__u32 ifindex;
+	__u16 place;			/* index of the place that it is */
+	__u16 reserved;
+	__u32 count[FX_SECTS];		/* as in the graph's image */
+	__u32 rows;
+	__u8 digest[FX_DIGEST_LEN];	/* of the graph */
+	char graph[FX_NAME_LEN];
+	char policy[FX_NAME_LEN];
+	char netdev[FX_NIC_NAME_LEN];
+};
+
+/* fx_rows: what the programs need of a flow, and its edge's name */
+struct fx_nic_row {
+	__u32 edge;
+	__u16 cls;
+	__u8 dir;
+	__u8 priority;
+	__u64 bytes;
+	char name[FX_NAME_LEN];		/* of the class */
+};
+
+/* fx_counts: per CPU and row. Bytes are those that the transport carries. */
+struct fx_nic_count {
+	__u64 packets;			/* that passed */
+	__u64 bytes;
+	__u64 refused;
+	__u64 refused_bytes;
+	__u64 marked;			/* of those that passed */
+	__u64 failed;			/* marks that could not be carried */
+};
+
+/* fx_totals: per CPU and direction */
+struct fx_nic_total {
+	__u64 packets;
+	__u64 no_edge;			/* passed without asking the policy */
+	__u64 malformed;
+	__u64 malformed_refused;
+};
+
+/* .rodata.fx_policy of a program for network devices */
+struct fx_nic_policy {
+	char name[FX_NAME_LEN];
+	__u32 version;			/* FX_NIC_VERSION */
+	__u32 malformed;		/* 0: they pass, 1: they are dropped */
+};
+
+/* Version of this file; grows when a structure or a map changes. */
+#define FX_NIC_VERSION		1
+
+#endif /* _UAPI_LINUX_FABRIC_EXT_NIC_H */
