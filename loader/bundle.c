@@ -9,22 +9,27 @@
 
 #include "bundle.h"
 #include "bundle_files.h"
+#include "devices.h"
 #include "diag.h"
 #include "json.h"
 #include "names.h"
 #include "util.h"
 
 const struct fx_bundle_file fx_bundle_files[FX_BUNDLE_FILES] = {
+	[FX_BUNDLE_SEAL] = { "manifest.sha256", 128 },
 	[FX_BUNDLE_MANIFEST] = { "manifest.json", 1U << 20 },
 	[FX_BUNDLE_EDGES] = { "edges.bin", 256U << 20 },
 	[FX_BUNDLE_OBLIGATIONS] = { "obligations.json", 64U << 20 },
-	[FX_BUNDLE_POLICY] = { "kernel/policy.bpf.o", 64U << 20 },
 };
 
-const struct fx_bundle_file fx_bundle_nic_files[FX_BUNDLE_NIC_FILES] = {
-	{ "policy.bpf.o", 64U << 20 },
-	{ "flows.bin", FX_NIC_MAX_FLOWS * sizeof(struct fx_nic_flow) },
-};
+void fx_parts_free(struct fx_part *part, u32 n)
+{
+	for (u32 i = 0; i < n; i++) {
+		free(part[i].path);
+		free(part[i].data);
+	}
+	free(part);
+}
 
 enum fx_rc fx_bundle_unsound(const struct fx_bundle_source *s, const char *name,
 			     const char *why)
@@ -119,8 +124,9 @@ static enum fx_rc matches(const struct fx_bundle_source *s, const char *name,
 	       fx_bundle_unsound(s, name, "it is not the file that the manifest lists");
 }
 
-enum fx_rc fx_bundle_read(const struct fx_bundle_source *s,
-			  const struct fx_bundle_file *f, char **text, size_t *len)
+/* Read a file that the manifest lists with its size and digest. */
+static enum fx_rc read_listed(const struct fx_bundle_source *s,
+			      const struct fx_bundle_file *f, char **text, size_t *len)
 {
 	enum fx_rc rc = read_file(s, f, text, len);
 
@@ -136,7 +142,7 @@ static enum fx_rc read_image(const struct fx_bundle_source *s, struct fx_bundle 
 	char *data = NULL, *err = NULL, *hex = NULL;
 	size_t len;
 
-	rc = fx_bundle_read(s, &fx_bundle_files[FX_BUNDLE_EDGES], &data, &len);
+	rc = read_listed(s, &fx_bundle_files[FX_BUNDLE_EDGES], &data, &len);
 	if (rc != FX_RC_OK)
 		goto out;
 	err = fx_image_open(data, len, &b->image);
@@ -159,18 +165,70 @@ out:
 	return rc;
 }
 
-static enum fx_rc read_policy(const struct fx_bundle_source *s, struct fx_bundle *b)
+/* ---- devices ---------------------------------------------------------- */
+
+struct fx_part *fx_bundle_part(const struct fx_bundle_source *s, struct fx_bundle *b,
+			       const char *path)
 {
-	struct json_object *policy, *ops;
+	for (u32 i = 0; i < b->n_part; i++)
+		if (!strcmp(b->part[i].path, path))
+			return &b->part[i];
+	fx_bundle_unsound(s, path, "the manifest does not list it");
+	return NULL;
+}
+
+static bool is_base(const char *name)
+{
+	for (u32 i = 0; i < FX_BUNDLE_FILES; i++)
+		if (!strcmp(fx_bundle_files[i].name, name))
+			return true;
+	return false;
+}
+
+/* All files that the manifest lists, which are the devices' and no others. */
+static enum fx_rc read_parts(const struct fx_bundle_source *s, struct fx_bundle *b)
+{
+	const char *manifest = fx_bundle_files[FX_BUNDLE_MANIFEST].name;
+	struct json_object *files;
+	enum fx_rc rc = FX_RC_OK;
+
+	if (!json_object_object_get_ex(s->manifest, "files", &files) ||
+	    !json_object_is_type(files, json_type_object))
+		return fx_bundle_unsound(s, manifest, "it lists no files");
+	b->part = fx_calloc(json_object_object_length(files), sizeof(*b->part));
+	json_object_object_foreach(files, path, about) {
+		const struct fx_bundle_file *f = fx_device_file(path);
+		struct fx_part *p = &b->part[b->n_part];
+		struct fx_bundle_file file = { path, 0 };
+		char *text = NULL;
+
+		(void)about;
+		if (is_base(path))
+			continue;
+		if (!f)
+			return fx_bundle_unsound(s, manifest,
+						 "it lists a file that no device has");
+		file.max = f->max;
+		rc = read_listed(s, &file, &text, &p->size);
+		p->path = fx_strdup(path);
+		p->data = text;
+		b->n_part++;
+		if (rc != FX_RC_OK)
+			return rc;
+	}
+	return rc;
+}
+
+enum fx_rc fx_bundle_read_kernel(const struct fx_bundle_source *s, struct fx_bundle *b,
+				 struct json_object *about)
+{
+	struct json_object *ops;
+	struct fx_part *object;
 	const char *map;
 
-	/* a policy for network devices alone */
-	if (b->n_nic && !json_object_object_get_ex(b->manifest, "policy", NULL))
-		return FX_RC_OK;
-	if (!json_object_object_get_ex(b->manifest, "policy", &policy) ||
-	    !fx_json_get_str(policy, "ops_map", &map) || !*map ||
+	if (!fx_json_get_str(about, "ops_map", &map) || !*map ||
 	    strspn(map, FX_WORD_CHARS) != strlen(map) || strlen(map) > 255 ||
-	    !json_object_object_get_ex(policy, "ops", &ops) ||
+	    !json_object_object_get_ex(about, "ops", &ops) ||
 	    !json_object_is_type(ops, json_type_array))
 		return unsound(s, FX_BUNDLE_MANIFEST,
 			       "it does not say what the policy is");
@@ -186,8 +244,62 @@ static enum fx_rc read_policy(const struct fx_bundle_source *s, struct fx_bundle
 		b->ops |= 1ULL << op;
 	}
 	b->ops_map = fx_strdup(map);
-	return fx_bundle_read(s, &fx_bundle_files[FX_BUNDLE_POLICY], &b->object,
-			      &b->object_size);
+	object = fx_bundle_part(s, b, "kernel/policy.bpf.o");
+	if (!object)
+		return FX_RC_INPUT;
+	b->object = object->data;
+	b->object_size = object->size;
+	return FX_RC_OK;
+}
+
+/* What the manifest says of each device, which is one at least. */
+static enum fx_rc read_devices(const struct fx_bundle_source *s, struct fx_bundle *b)
+{
+	enum fx_rc rc = FX_RC_OK;
+	struct json_object *about;
+	u32 found = 0;
+
+	for (u32 i = 0; i < fx_n_devices && rc == FX_RC_OK; i++) {
+		const struct fx_device *d = &fx_devices[i];
+
+		if (!json_object_object_get_ex(s->manifest, d->key, &about))
+			continue;
+		found++;
+		if (d->read)
+			rc = d->read(s, b, about);
+	}
+	if (!found)
+		return unsound(s, FX_BUNDLE_MANIFEST,
+			       "it does not say what the policy is");
+	return rc;
+}
+
+char *fx_bundle_seal(const char *manifest, size_t len)
+{
+	char *sha = fx_sha256(manifest, len);
+	char *seal = fx_asprintf("%s  %s\n", sha, fx_bundle_files[FX_BUNDLE_MANIFEST].name);
+
+	free(sha);
+	return seal;
+}
+
+/* Damage to the manifest is found here, and damage to the rest by the manifest. */
+static enum fx_rc check_seal(const struct fx_bundle_source *s, const char *manifest,
+			     size_t size)
+{
+	char *text = NULL, *want;
+	enum fx_rc rc;
+	size_t len;
+
+	rc = read_file(s, &fx_bundle_files[FX_BUNDLE_SEAL], &text, &len);
+	if (rc != FX_RC_OK)
+		return rc;
+	want = fx_bundle_seal(manifest, size);
+	if (len != strlen(want) || memcmp(text, want, len))
+		rc = unsound(s, FX_BUNDLE_MANIFEST, "it is not what manifest.sha256 says");
+	free(want);
+	free(text);
+	return rc;
 }
 
 static enum fx_rc read_manifest(struct fx_bundle_source *s, struct fx_bundle *b)
@@ -198,6 +310,8 @@ static enum fx_rc read_manifest(struct fx_bundle_source *s, struct fx_bundle *b)
 	u64 format;
 
 	rc = read_file(s, &fx_bundle_files[FX_BUNDLE_MANIFEST], &text, &len);
+	if (rc == FX_RC_OK)
+		rc = check_seal(s, text, len);
 	if (rc == FX_RC_OK)
 		rc = take_json(s, FX_BUNDLE_MANIFEST, text, len, &b->manifest);
 	free(text);
@@ -221,7 +335,7 @@ static enum fx_rc read_obligations(const struct fx_bundle_source *s, struct fx_b
 	enum fx_rc rc;
 	size_t len;
 
-	rc = fx_bundle_read(s, &fx_bundle_files[FX_BUNDLE_OBLIGATIONS], &text,
+	rc = read_listed(s, &fx_bundle_files[FX_BUNDLE_OBLIGATIONS], &text,
 			    &len);
 	/* what was checked, not what lies in the file by now */
 	if (rc == FX_RC_OK)
@@ -235,7 +349,7 @@ enum fx_rc fx_bundle_open(const char *dir, struct fx_bundle *out)
 {
 	static enum fx_rc (*const parts[])(const struct fx_bundle_source *s,
 					   struct fx_bundle *b) = {
-		read_image, fx_bundle_read_nics, read_policy, read_obligations,
+		read_image, read_parts, read_devices, read_obligations,
 	};
 	struct fx_bundle_source s = { .dir = dir };
 	enum fx_rc rc;
@@ -264,9 +378,9 @@ enum fx_rc fx_bundle_open(const char *dir, struct fx_bundle *out)
 void fx_bundle_close(struct fx_bundle *b)
 {
 	free(b->dir);
-	free(b->object);
 	free(b->ops_map);
 	fx_bundle_free_nics(b);
+	fx_parts_free(b->part, b->n_part);
 	free(b->image.base);
 	json_object_put(b->manifest);
 	json_object_put(b->obligations);

@@ -2,6 +2,7 @@
 /*
  * A bundle is a directory that `fabricctl compile` writes and `attach` reads:
  *
+ *	manifest.sha256		SHA-256 of manifest.json, as sha256sum writes it
  *	manifest.json		format version, names, SHA-256 of each file
  *	edges.bin		struct fx_image_hdr and the five tables
  *	obligations.json	what was proved, is checked at run time, assumed
@@ -9,7 +10,7 @@
  *	nic/NETDEV/policy.bpf.o	the policy for a network device
  *	nic/NETDEV/flows.bin	struct fx_nic_flow of each edge it looks for
  *
- * It has a part for the kernel, parts for network devices, or both.
+ * It has parts for one device or more; devices.c lists the files of each.
  *
  * fx_bundle_open() trusts none of it: sizes, digests, ranges and indices are
  * checked before anything is handed out.
@@ -27,11 +28,20 @@
 
 struct json_object;
 
+/* A file of a device, by its path in the bundle. */
+struct fx_part {
+	char *path;
+	void *data;
+	size_t size;
+};
+
+void fx_parts_free(struct fx_part *part, u32 n);
+
 /* The part for one network device. */
 struct fx_bundle_nic {
 	char netdev[FX_NIC_NAME_LEN];
 	u32 place;
-	char *object;			/* nic/NETDEV/policy.bpf.o, as checked */
+	const void *object;		/* nic/NETDEV/policy.bpf.o */
 	size_t object_size;
 	struct fx_nic_flow *flow;	/* as checked against the graph */
 	u32 n_flow;
@@ -40,7 +50,9 @@ struct fx_bundle_nic {
 struct fx_bundle {
 	char *dir;
 	struct fx_image image;		/* .hdr->name, .hdr->digest, tables */
-	char *object;			/* kernel/policy.bpf.o, as checked, or NULL */
+	struct fx_part *part;		/* the devices' files, with the right digests */
+	u32 n_part;
+	const void *object;		/* kernel/policy.bpf.o, or NULL */
 	size_t object_size;
 	char *ops_map;			/* its map of type fabric_ext_ops */
 	u64 ops;			/* bit per op of fx_policy_ops */
@@ -65,10 +77,8 @@ void fx_bundle_close(struct fx_bundle *b);
 struct fx_bundle_parts {
 	const void *image;		/* header and tables */
 	size_t image_size;
-	const void *object;		/* kernel/policy.bpf.o, or NULL */
-	size_t object_size;
-	const struct fx_bundle_nic *nic;
-	u32 n_nic;
+	const struct fx_part *part;	/* the devices' files */
+	u32 n_part;
 	struct json_object *manifest;	/* borrowed; digests are added */
 	struct json_object *obligations;
 };

@@ -9,11 +9,12 @@
 #define FX_WORD_CHARS \
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
+/* What every bundle has, beside the devices' files. */
 enum fx_bundle_file_id {
+	FX_BUNDLE_SEAL,
 	FX_BUNDLE_MANIFEST,
 	FX_BUNDLE_EDGES,
 	FX_BUNDLE_OBLIGATIONS,
-	FX_BUNDLE_POLICY,
 	FX_BUNDLE_FILES,
 };
 
@@ -22,12 +23,11 @@ struct fx_bundle_file {
 	u32 max;		/* bytes that are read of it */
 };
 
-/* The two files in nic/NETDEV/. */
-#define FX_BUNDLE_NIC_FILES	2
-extern const struct fx_bundle_file fx_bundle_nic_files[FX_BUNDLE_NIC_FILES];
+extern const struct fx_bundle_file fx_bundle_files[FX_BUNDLE_FILES];
 
-/* Opening a bundle, for its files: what is read, and how they are. */
+/* Opening a bundle, for the devices: what is read, and how it is refused. */
 struct fx_bundle;
+struct fx_part;
 struct json_object;
 
 struct fx_bundle_source {
@@ -36,21 +36,25 @@ struct fx_bundle_source {
 	struct json_object *manifest;	/* once it was read */
 };
 
-/* Read a file that the manifest lists with its size and digest. */
-enum fx_rc fx_bundle_read(const struct fx_bundle_source *s,
-			  const struct fx_bundle_file *f, char **text, size_t *len);
 /* FX_RC_INPUT, after the sentence about a file. */
 enum fx_rc fx_bundle_unsound(const struct fx_bundle_source *s, const char *name,
 			     const char *why);
+/* One of the devices' files, as checked; NULL after the sentence that it is none. */
+struct fx_part *fx_bundle_part(const struct fx_bundle_source *s, struct fx_bundle *b,
+			       const char *path);
 
-/* bundle_nic.c: the parts for network devices, checked against the graph */
-enum fx_rc fx_bundle_read_nics(const struct fx_bundle_source *s, struct fx_bundle *b);
+/* Readers of the devices' parts, for the table of devices. */
+enum fx_rc fx_bundle_read_kernel(const struct fx_bundle_source *s, struct fx_bundle *b,
+				 struct json_object *about);
+enum fx_rc fx_bundle_read_nics(const struct fx_bundle_source *s, struct fx_bundle *b,
+			       struct json_object *about);
 void fx_bundle_free_nics(struct fx_bundle *b);
-/* May a network device have this name, and so a directory? */
-bool fx_netdev_name_ok(const char *name);
 
-extern const struct fx_bundle_file fx_bundle_files[FX_BUNDLE_FILES];
+/* May something on a device have this name, and so a directory? */
+bool fx_part_name_ok(const char *name);
 
 char *fx_sha256(const void *data, size_t len);
+/* What manifest.sha256 holds, as sha256sum -c takes it; to free(). */
+char *fx_bundle_seal(const char *manifest, size_t len);
 
 #endif /* FX_BUNDLE_FILES_H */

@@ -12,7 +12,7 @@
 #include "json.h"
 #include "util.h"
 
-bool fx_netdev_name_ok(const char *name)
+bool fx_part_name_ok(const char *name)
 {
 	size_t len = strlen(name);
 
@@ -110,38 +110,32 @@ static u32 find_place(const struct fx_image *img, const char *netdev)
 static enum fx_rc read_nic(const struct fx_bundle_source *s, struct fx_bundle *b,
 			   const char *netdev)
 {
-	char *path[FX_BUNDLE_NIC_FILES], *flows = NULL;
+	char *object_path = fx_asprintf("nic/%s/policy.bpf.o", netdev);
+	char *flows_path = fx_asprintf("nic/%s/flows.bin", netdev);
 	struct fx_bundle_nic *n = &b->nic[b->n_nic++];
-	struct fx_bundle_file f[FX_BUNDLE_NIC_FILES];
+	struct fx_part *object, *flows;
+	enum fx_rc rc = FX_RC_INPUT;
 	const char *why = NULL;
-	enum fx_rc rc;
-	size_t len;
 
 	*n = (struct fx_bundle_nic){ .place = find_place(&b->image, netdev) };
 	strcpy(n->netdev, netdev);
-	for (u32 i = 0; i < FX_BUNDLE_NIC_FILES; i++) {
-		path[i] = fx_asprintf("nic/%s/%s", netdev, fx_bundle_nic_files[i].name);
-		f[i] = (struct fx_bundle_file){ path[i], fx_bundle_nic_files[i].max };
-	}
-	rc = fx_bundle_read(s, &f[0], &n->object, &n->object_size);
-	if (rc == FX_RC_OK)
-		rc = fx_bundle_read(s, &f[1], &flows, &len);
-	if (rc != FX_RC_OK)
+	object = fx_bundle_part(s, b, object_path);
+	flows = object ? fx_bundle_part(s, b, flows_path) : NULL;
+	if (!flows)
 		goto out;
-	if (!len || len % sizeof(*n->flow))
+	n->object = object->data;
+	n->object_size = object->size;
+	if (!flows->size || flows->size % sizeof(*n->flow))
 		why = "these are no flows of this version";
 	if (!why) {
-		n->n_flow = len / sizeof(*n->flow);
-		n->flow = fx_alloc(len);
-		memcpy(n->flow, flows, len);
+		n->n_flow = flows->size / sizeof(*n->flow);
+		n->flow = flows->data;
 		why = flows_wrong(&b->image, n);
 	}
-	if (why)
-		rc = fx_bundle_unsound(s, path[1], why);
+	rc = why ? fx_bundle_unsound(s, flows_path, why) : FX_RC_OK;
 out:
-	for (u32 i = 0; i < FX_BUNDLE_NIC_FILES; i++)
-		free(path[i]);
-	free(flows);
+	free(object_path);
+	free(flows_path);
 	return rc;
 }
 
@@ -153,26 +147,25 @@ static bool known(const struct fx_bundle *b, const char *netdev)
 	return false;
 }
 
-enum fx_rc fx_bundle_read_nics(const struct fx_bundle_source *s, struct fx_bundle *b)
+enum fx_rc fx_bundle_read_nics(const struct fx_bundle_source *s, struct fx_bundle *b,
+			       struct json_object *about)
 {
 	const char *manifest = fx_bundle_files[FX_BUNDLE_MANIFEST].name;
-	struct json_object *list, *o;
 	enum fx_rc rc = FX_RC_OK;
+	struct json_object *o;
 	const char *netdev;
 	size_t n;
 
-	if (!json_object_object_get_ex(s->manifest, "nic", &list))
-		return FX_RC_OK;
-	n = json_object_is_type(list, json_type_array) ?
-	    json_object_array_length(list) : 0;
+	n = json_object_is_type(about, json_type_array) ?
+	    json_object_array_length(about) : 0;
 	if (!n || n > FX_MAX_PLACES)
 		return fx_bundle_unsound(s, manifest, "its network devices are no list of them");
 	b->nic = fx_calloc(n, sizeof(*b->nic));
 	for (size_t i = 0; i < n && rc == FX_RC_OK; i++) {
-		o = json_object_array_get_idx(list, i);
+		o = json_object_array_get_idx(about, i);
 		if (!json_object_is_type(o, json_type_object) ||
 		    !fx_json_get_str(o, "netdev", &netdev) ||
-		    !fx_netdev_name_ok(netdev) || known(b, netdev) ||
+		    !fx_part_name_ok(netdev) || known(b, netdev) ||
 		    find_place(&b->image, netdev) == FX_PLACE_NONE)
 			return fx_bundle_unsound(s, manifest,
 						 "it names a network device that is not the graph's");
@@ -183,9 +176,5 @@ enum fx_rc fx_bundle_read_nics(const struct fx_bundle_source *s, struct fx_bundl
 
 void fx_bundle_free_nics(struct fx_bundle *b)
 {
-	for (u32 i = 0; i < b->n_nic; i++) {
-		free(b->nic[i].object);
-		free(b->nic[i].flow);
-	}
 	free(b->nic);
 }

@@ -15,14 +15,14 @@
 
 #include "bundle.h"
 #include "bundle_files.h"
+#include "devices.h"
 #include "diag.h"
 #include "json.h"
 #include "util.h"
 
 static bool is_ours(const char *name)
 {
-	if (!strcmp(name, ".") || !strcmp(name, "..") ||
-	    !strcmp(name, "kernel") || !strcmp(name, "nic"))
+	if (!strcmp(name, ".") || !strcmp(name, "..") || fx_device(name))
 		return true;
 	for (u32 i = 0; i < FX_BUNDLE_FILES; i++)
 		if (!strcmp(name, fx_bundle_files[i].name))
@@ -121,105 +121,69 @@ static char *pretty(struct json_object *o)
 							  JSON_C_TO_STRING_NOSLASHESCAPE));
 }
 
-/* What a device's two files hold. */
-static void nic_parts(const struct fx_bundle_nic *n, const void **data, size_t *size)
+/* A device's file, after the directories that it stands in. */
+static int write_part(int dir, const struct fx_part *p)
 {
-	data[0] = n->object;
-	size[0] = n->object_size;
-	data[1] = n->flow;
-	size[1] = n->n_flow * sizeof(*n->flow);
-}
-
-static char *nic_path(const struct fx_bundle_nic *n, u32 file)
-{
-	return fx_asprintf("nic/%s/%s", n->netdev, fx_bundle_nic_files[file].name);
-}
-
-static void list_nics(struct json_object *files, const struct fx_bundle_parts *p)
-{
-	const void *data[FX_BUNDLE_NIC_FILES];
-	size_t size[FX_BUNDLE_NIC_FILES];
-
-	for (u32 i = 0; i < p->n_nic; i++) {
-		nic_parts(&p->nic[i], data, size);
-		for (u32 j = 0; j < FX_BUNDLE_NIC_FILES; j++) {
-			char *path = nic_path(&p->nic[i], j);
-
-			list_file(files, path, data[j], size[j]);
-			free(path);
-		}
-	}
-}
-
-static int write_nic(int dir, const struct fx_bundle_nic *n)
-{
-	const void *data[FX_BUNDLE_NIC_FILES];
-	size_t size[FX_BUNDLE_NIC_FILES];
-	char *path = fx_asprintf("nic/%s", n->netdev);
-	int err = mkdirat(dir, path, 0777) ? -errno : 0;
-
-	free(path);
-	nic_parts(n, data, size);
-	for (u32 j = 0; j < FX_BUNDLE_NIC_FILES && !err; j++) {
-		path = nic_path(n, j);
-		err = write_file(dir, path, data[j], size[j]);
-		free(path);
-	}
-	return err;
-}
-
-static int write_nics(int dir, const struct fx_bundle_parts *p)
-{
+	char *path = fx_strdup(p->path);
 	int err = 0;
 
-	if (p->n_nic && mkdirat(dir, "nic", 0777))
-		return -errno;
-	for (u32 i = 0; i < p->n_nic && !err; i++)
-		err = write_nic(dir, &p->nic[i]);
-	return err;
+	for (char *slash = strchr(path, '/'); slash && !err;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		if (mkdirat(dir, path, 0777) && errno != EEXIST)
+			err = -errno;
+		*slash = '/';
+	}
+	free(path);
+	return err ? err : write_file(dir, p->path, p->data, p->size);
 }
 
 static int fill(int dir, const struct fx_bundle_parts *p)
 {
-	char *obligations = pretty(p->obligations), *manifest = NULL;
+	char *obligations = pretty(p->obligations), *manifest, *seal;
 	struct json_object *files = fx_json_object();
 	const void *data[FX_BUNDLE_FILES] = {
 		[FX_BUNDLE_EDGES] = p->image,
 		[FX_BUNDLE_OBLIGATIONS] = obligations,
-		[FX_BUNDLE_POLICY] = p->object,
 	};
 	size_t size[FX_BUNDLE_FILES] = {
 		[FX_BUNDLE_EDGES] = p->image_size,
 		[FX_BUNDLE_OBLIGATIONS] = strlen(obligations),
-		[FX_BUNDLE_POLICY] = p->object_size,
 	};
 	int err = 0;
 
 	for (u32 i = 0; i < FX_BUNDLE_FILES; i++)
 		if (data[i])
 			list_file(files, fx_bundle_files[i].name, data[i], size[i]);
-	list_nics(files, p);
+	for (u32 i = 0; i < p->n_part; i++)
+		list_file(files, p->part[i].path, p->part[i].data, p->part[i].size);
 	fx_json_put(p->manifest, "files", files);
 	manifest = pretty(p->manifest);
 	data[FX_BUNDLE_MANIFEST] = manifest;
 	size[FX_BUNDLE_MANIFEST] = strlen(manifest);
-	if (p->object && mkdirat(dir, "kernel", 0777))
-		err = -errno;
+	seal = fx_bundle_seal(manifest, strlen(manifest));
+	data[FX_BUNDLE_SEAL] = seal;
+	size[FX_BUNDLE_SEAL] = strlen(seal);
 	for (u32 i = 0; i < FX_BUNDLE_FILES && !err; i++)
-		if (data[i])
-			err = write_file(dir, fx_bundle_files[i].name, data[i],
-					 size[i]);
-	if (!err)
-		err = write_nics(dir, p);
+		err = write_file(dir, fx_bundle_files[i].name, data[i], size[i]);
+	for (u32 i = 0; i < p->n_part && !err; i++)
+		err = write_part(dir, &p->part[i]);
+	free(seal);
 	free(manifest);
 	free(obligations);
 	return err;
 }
 
-/* The devices' directories; what else is in them stays, and so do they. */
-static void remove_nics(int dir)
+static void remove_files(int dir, const struct fx_device *d)
 {
-	int fd = openat(dir, "nic", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	for (u32 i = 0; i < FX_DEVICE_FILES && d->file[i].name; i++)
+		unlinkat(dir, d->file[i].name, 0);
+}
+
+/* A device's directory; what else is in it stays, and so does it. */
+static void remove_device(int bundle, const struct fx_device *dev)
+{
+	int fd = openat(bundle, dev->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
 
@@ -228,20 +192,21 @@ static void remove_nics(int dir)
 			close(fd);
 		return;
 	}
-	while ((e = readdir(d))) {
-		if (!fx_netdev_name_ok(e->d_name))
-			continue;
-		for (u32 j = 0; j < FX_BUNDLE_NIC_FILES; j++) {
-			char *path = fx_asprintf("%s/%s", e->d_name,
-						 fx_bundle_nic_files[j].name);
+	if (!dev->named)
+		remove_files(fd, dev);
+	while (dev->named && (e = readdir(d))) {
+		int sub = fx_part_name_ok(e->d_name) ?
+			  openat(fd, e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) :
+			  -1;
 
-			unlinkat(fd, path, 0);
-			free(path);
-		}
+		if (sub < 0)
+			continue;
+		remove_files(sub, dev);
+		close(sub);
 		unlinkat(fd, e->d_name, AT_REMOVEDIR);
 	}
 	closedir(d);
-	unlinkat(dir, "nic", AT_REMOVEDIR);
+	unlinkat(bundle, dev->name, AT_REMOVEDIR);
 }
 
 /* Only what a bundle holds; a directory with more stays. */
@@ -253,8 +218,8 @@ static void remove_bundle(const char *path)
 		return;
 	for (u32 i = 0; i < FX_BUNDLE_FILES; i++)
 		unlinkat(dir, fx_bundle_files[i].name, 0);
-	unlinkat(dir, "kernel", AT_REMOVEDIR);
-	remove_nics(dir);
+	for (u32 i = 0; i < fx_n_devices; i++)
+		remove_device(dir, &fx_devices[i]);
 	close(dir);
 	rmdir(path);
 }

@@ -6,25 +6,22 @@
 
 #include "bundle.h"
 #include "cmd.h"
+#include "devices.h"
 #include "diag.h"
 #include "graph/codes.h"
 #include "graph/graph.h"
 #include "json.h"
 #include "lower/clang.h"
-#include "lower/kernel.h"
-#include "lower/nic.h"
-#include "names.h"
 #include "util.h"
 
 struct config {
 	const char *graph, *policy, *output, *include, *device;
 };
 
-/* What a bundle is made for, and of. */
+/* What a bundle is made for, and of: per row of fx_devices. */
 struct build {
-	bool for_kernel, for_nic;
-	struct fx_kernel_policy kernel;
-	struct fx_nic_policy_object nic;
+	bool chosen[FX_MAX_DEVICES];
+	struct fx_lowered lowered[FX_MAX_DEVICES];
 };
 
 static const char *const proof_name[] = {
@@ -92,43 +89,36 @@ static struct json_object *obligations_json(const struct fx_graph *g)
 	return top;
 }
 
-static struct json_object *kernel_json(const struct config *c,
-				       const struct fx_kernel_policy *p)
+/* The classes of the policy's maps, which every device was compiled from. */
+static struct json_object *classes_json(const struct build *b)
 {
-	struct json_object *o = fx_json_object(), *ops = fx_json_array();
-	const char *slash = strrchr(c->policy, '/');
-
-	fx_json_str(o, "source", slash ? slash + 1 : c->policy);
-	fx_json_str(o, "object", "kernel/policy.bpf.o");
-	fx_json_str(o, "ops_map", p->ops_map);
-	for (u32 i = 0; i < fx_policy_ops.n; i++)
-		if (p->ops & 1ULL << i)
-			fx_json_add_str(ops, fx_policy_ops.name[i]);
-	fx_json_put(o, "ops", ops);
-	return o;
+	for (u32 i = 0; i < fx_n_devices; i++)
+		if (b->lowered[i].classes)
+			return json_object_get(b->lowered[i].classes);
+	return NULL;
 }
 
-static struct json_object *nics_json(const struct fx_graph *g,
-				     const struct fx_nic_policy_object *p)
+/* What each device has to say, in the order of the table; to free(). */
+static char *devices_text(const struct build *b, bool names)
 {
-	struct json_object *list = fx_json_array(), *o;
+	char *text = fx_strdup(""), *more;
 
-	for (u32 i = 0; i < p->n_device; i++) {
-		o = fx_json_object();
-		fx_json_str(o, "netdev", p->device[i].netdev);
-		fx_json_str(o, "place", g->place[p->device[i].place].name);
-		fx_json_u64(o, "flows", p->device[i].n_flow);
-		fx_json_add(list, o);
+	for (u32 i = 0; i < fx_n_devices; i++) {
+		if (!b->chosen[i])
+			continue;
+		more = fx_asprintf("%s%s%s", text, *text ? ", " : "",
+				   names ? fx_devices[i].name : b->lowered[i].text);
+		free(text);
+		text = more;
 	}
-	return list;
+	return text;
 }
 
-static struct json_object *manifest_json(const struct config *c,
-					 const struct fx_graph *g,
-					 const struct fx_image_hdr *hdr,
+static struct json_object *manifest_json(const struct fx_image_hdr *hdr,
 					 const struct build *b)
 {
-	struct json_object *o = fx_json_object(), *counts, *built;
+	struct json_object *o = fx_json_object(), *counts, *built, *classes;
+	char *devices = devices_text(b, true);
 
 	fx_json_u64(o, "fabric_ext_bundle", FX_BUNDLE_FORMAT);
 	fx_json_str(o, "graph", hdr->name);
@@ -137,19 +127,20 @@ static struct json_object *manifest_json(const struct config *c,
 	for (u32 i = 0; i < FX_SECTS; i++)
 		fx_json_u64(counts, section_key[i], hdr->count[i]);
 	fx_json_put(o, "counts", counts);
-	if (b->for_kernel)
-		fx_json_put(o, "policy", kernel_json(c, &b->kernel));
-	if (b->for_nic) {
-		fx_json_put(o, "nic", nics_json(g, &b->nic));
-		fx_json_put(o, "classes", json_object_get(b->nic.classes));
-	}
+	for (u32 i = 0; i < fx_n_devices; i++)
+		if (b->lowered[i].about)
+			fx_json_put(o, fx_devices[i].key,
+				    json_object_get(b->lowered[i].about));
+	classes = classes_json(b);
+	if (classes)
+		fx_json_put(o, "classes", classes);
 
 	built = fx_json_object();
-	fx_json_str(built, "device", b->for_kernel && b->for_nic ? "kernel, nic" :
-		    b->for_kernel ? "kernel" : "nic");
+	fx_json_str(built, "device", devices);
 	fx_json_u64(built, "interface", FX_UAPI_VERSION);
 	fx_json_str(built, "bpf_cpu", FX_BPF_CPU);
 	fx_json_put(o, "built_for", built);
+	free(devices);
 	return o;
 }
 
@@ -187,21 +178,15 @@ static void summary(const struct fx_graph *g, const struct fx_image_hdr *hdr,
 	fx_json_print(o);
 }
 
-/* A policy that names a graph is for that one. */
-static enum fx_rc check_graph_name(const struct config *c,
-				   const struct fx_graph *g,
-				   const struct fx_kernel_policy *p)
+static enum fx_rc not_crossed(const struct config *c, const struct fx_graph *g,
+			      const struct fx_device *dev)
 {
 	static const struct fx_pos whole;
-	struct fx_diags *d;
+	struct fx_diags *d = fx_diags_new(c->graph, NULL, 0);
 
-	if (!*p->graph || !strcmp(p->graph, g->name))
-		return FX_RC_OK;
-	d = fx_diags_new(c->policy, NULL, 0);
-	fx_diag_help(fx_diag(d, FX_E_POLICY_GRAPH, whole,
-			     "the policy is for the graph '%s', and this one is '%s'",
-			     p->graph, g->name),
-		     "leave .graph out, and it serves every graph");
+	fx_diag_help(fx_diag(d, FX_E_POLICY_DEVICE, whole,
+			     "no edge of '%s' crosses the device '%s'", g->name, dev->name),
+		     "%s", dev->crossed);
 	fx_diags_print(d);
 	fx_diags_free(d);
 	return FX_RC_INPUT;
@@ -211,100 +196,77 @@ static enum fx_rc check_graph_name(const struct config *c,
 static enum fx_rc choose(const struct config *c, const struct fx_graph *g,
 			 struct build *b)
 {
-	static const struct fx_pos whole;
-	struct fx_diags *d;
+	const struct fx_device *d;
+	char *names;
 
-	if (!c->device) {
-		b->for_nic = fx_crosses_nic(g);
-		b->for_kernel = !b->for_nic || fx_crosses_kernel(g);
+	for (u32 i = 0; i < fx_n_devices && !c->device; i++)
+		b->chosen[i] = fx_devices[i].crosses(g);
+	if (!c->device)
 		return FX_RC_OK;
-	}
-	b->for_kernel = !strcmp(c->device, "kernel");
-	b->for_nic = !strcmp(c->device, "nic");
-	if (!b->for_kernel && !b->for_nic) {
-		bool nyet = !strcmp(c->device, "dpu") || !strcmp(c->device, "gpu");
-
-		fx_err("--device: %s '%s'; kernel and nic are built",
-		       nyet ? "not supported yet:" : "there is no device", c->device);
+	d = fx_device(c->device);
+	if (!d) {
+		names = fx_device_names();
+		fx_err("--device: there is no device '%s'; there are %s", c->device, names);
+		free(names);
 		return FX_RC_INPUT;
 	}
-	if (b->for_kernel || fx_crosses_nic(g))
-		return FX_RC_OK;
-	d = fx_diags_new(c->graph, NULL, 0);
-	fx_diag_help(fx_diag(d, FX_E_POLICY_DEVICE, whole,
-			     "no edge of '%s' crosses the device 'nic'", g->name),
-		     "an edge crosses it with a flow, from or to a place of kind nic");
-	fx_diags_print(d);
-	fx_diags_free(d);
-	return FX_RC_INPUT;
+	b->chosen[d - fx_devices] = true;
+	/* the module takes any graph */
+	return d == &fx_devices[0] || d->crosses(g) ? FX_RC_OK : not_crossed(c, g, d);
 }
 
 static enum fx_rc lower(const struct config *c, const struct fx_graph *g,
 			struct build *b)
 {
+	const struct fx_lower_in in = { .g = g, .policy = c->policy,
+					.include = c->include };
 	enum fx_rc rc = FX_RC_OK;
 
-	if (b->for_kernel)
-		rc = fx_lower_kernel(c->policy, c->include, &b->kernel);
-	if (rc == FX_RC_OK && b->for_kernel)
-		rc = check_graph_name(c, g, &b->kernel);
-	if (rc == FX_RC_OK && b->for_nic)
-		rc = fx_lower_nic(g, c->policy, c->include, &b->nic);
+	for (u32 i = 0; i < fx_n_devices && rc == FX_RC_OK; i++)
+		if (b->chosen[i])
+			rc = fx_devices[i].lower(&in, &b->lowered[i]);
 	return rc;
 }
 
-/* The devices as the bundle's writer takes them, to free(). */
-static struct fx_bundle_nic *nic_parts(const struct fx_nic_policy_object *p)
+/* All devices' files; what they hold is still the devices'. To free(). */
+static struct fx_part *all_parts(const struct build *b, u32 *n)
 {
-	struct fx_bundle_nic *n = fx_calloc(p->n_device, sizeof(*n));
+	struct fx_part *part = NULL;
+	u32 cap = 0;
 
-	for (u32 i = 0; i < p->n_device; i++) {
-		n[i] = (struct fx_bundle_nic){
-			.place = p->device[i].place,
-			.object = p->object, .object_size = p->object_size,
-			.flow = p->device[i].flow, .n_flow = p->device[i].n_flow,
-		};
-		/* its length was checked where it was read */
-		memcpy(n[i].netdev, p->device[i].netdev,
-		       strnlen(p->device[i].netdev, sizeof(n[i].netdev) - 1));
-	}
-	return n;
+	*n = 0;
+	for (u32 i = 0; i < fx_n_devices; i++)
+		for (u32 j = 0; j < b->lowered[i].n; j++) {
+			fx_grow(part, *n, cap);
+			part[(*n)++] = b->lowered[i].part[j];
+		}
+	return part;
 }
 
 /* What only a part checks that the bundle does not have is nobody's to check. */
 static void leave_out(struct fx_graph *g, const struct build *b)
 {
+	bool by_flow = false;
+
+	for (u32 i = 0; i < fx_n_devices; i++)
+		by_flow = by_flow || (b->chosen[i] && fx_devices[i].flows);
 	for (u32 i = 0; i < g->n_obligation; i++) {
 		struct fx_obligation *ob = &g->obligation[i];
-		bool nic = !strcmp(ob->code, FX_OBLIGE_FLOW);
+		bool flow = !strcmp(ob->code, FX_OBLIGE_FLOW);
 
-		if (ob->status != FX_RUN_TIME || (nic ? b->for_nic : b->for_kernel))
+		if (ob->status != FX_RUN_TIME || (flow ? by_flow : b->chosen[0]))
 			continue;
 		ob->status = FX_ASSUMED;
-		ob->by = nic ? "the bundle has no part for network devices" :
-			       "the bundle has no part for the kernel";
+		ob->by = flow ? "the bundle has no part for network devices" :
+				"the bundle has no part for the kernel";
 	}
-}
-
-/* "kernel, nic eth0 (3 flows)", to free(). */
-static char *devices_text(const struct build *b)
-{
-	char *text = fx_strdup(b->for_kernel ? "kernel" : ""), *more;
-
-	for (u32 i = 0; i < b->nic.n_device; i++) {
-		more = fx_asprintf("%s%snic %s (%u flows)", text, *text ? ", " : "",
-				   b->nic.device[i].netdev, b->nic.device[i].n_flow);
-		free(text);
-		text = more;
-	}
-	return text;
 }
 
 static enum fx_rc write_bundle(const struct config *c, struct fx_graph *g,
 			       const void *image, size_t size, char **devices)
 {
 	struct fx_bundle_parts parts = { .image = image, .image_size = size };
-	struct fx_bundle_nic *nic = NULL;
+	struct fx_part *part = NULL;
 	struct build b = { 0 };
 	enum fx_rc rc;
 
@@ -314,21 +276,18 @@ static enum fx_rc write_bundle(const struct config *c, struct fx_graph *g,
 	if (rc != FX_RC_OK)
 		goto out;
 	leave_out(g, &b);
-	*devices = devices_text(&b);
-	nic = nic_parts(&b.nic);
-	parts.object = b.kernel.object;
-	parts.object_size = b.kernel.object_size;
-	parts.nic = nic;
-	parts.n_nic = b.nic.n_device;
-	parts.manifest = manifest_json(c, g, image, &b);
+	*devices = devices_text(&b, false);
+	part = all_parts(&b, &parts.n_part);
+	parts.part = part;
+	parts.manifest = manifest_json(image, &b);
 	parts.obligations = obligations_json(g);
 	rc = fx_bundle_write(c->output, &parts);
 	json_object_put(parts.manifest);
 	json_object_put(parts.obligations);
 out:
-	free(nic);
-	fx_kernel_policy_free(&b.kernel);
-	fx_nic_policy_free(&b.nic);
+	free(part);
+	for (u32 i = 0; i < fx_n_devices; i++)
+		fx_lowered_free(&b.lowered[i]);
 	return rc;
 }
 
@@ -380,7 +339,7 @@ static const struct fx_option options[] = {
 	  .help = "where the policy's headers are searched first",
 	  .at = offsetof(struct config, include) },
 	{ "device", 'd', FX_OPT_STRING, .value = "DEVICE",
-	  .help = "compile for this one alone: kernel or nic",
+	  .help = "compile for this one alone, such as kernel or nic",
 	  .at = offsetof(struct config, device) },
 	{ }
 };

@@ -4,6 +4,7 @@
 #define FX_LOWER_KERNEL_H
 
 #include "../cmd.h"
+#include "../devices.h"
 
 struct fx_kernel_policy {
 	char *object;			/* the ELF file's bytes */
@@ -15,17 +16,17 @@ struct fx_kernel_policy {
 
 /**
  * fx_lower_kernel() - compile a policy and look into the object
- * @source: a C file
- * @include: a directory to search first, or NULL
- * @out: filled; release with fx_kernel_policy_free(), also after an error
+ * @in: the graph and the policy
+ * @out: filled; release with fx_lowered_free(), also after an error
  *
  * clang's messages go to standard error, with -j also into the diagnostic's
  * notes. Return: FX_RC_OK, FX_RC_INPUT after
  * a diagnostic, FX_RC_SYSTEM after a sentence.
  */
-enum fx_rc fx_lower_kernel(const char *source, const char *include,
-			   struct fx_kernel_policy *out);
-void fx_kernel_policy_free(struct fx_kernel_policy *p);
+enum fx_rc fx_lower_kernel(const struct fx_lower_in *in, struct fx_lowered *out);
+
+/* Is there anything in the graph that only the kernel module enforces? */
+bool fx_crosses_kernel(const struct fx_graph *g);
 
 /* object.c: find the ops in an object that was just compiled. */
 enum fx_rc fx_inspect_object(const char *source, struct fx_kernel_policy *p);

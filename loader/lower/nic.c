@@ -22,32 +22,54 @@
 
 static const struct fx_pos whole;
 
+/* The next place of kind nic, from @i on, or the number of places. */
+static u32 next_nic(const struct fx_graph *g, u32 i)
+{
+	while (i < g->n_place && g->place[i].kind != FX_PLACE_NIC)
+		i++;
+	return i;
+}
+
 bool fx_crosses_nic(const struct fx_graph *g)
 {
-	return g->n_flow;
-}
+	bool crosses = false;
 
-bool fx_crosses_kernel(const struct fx_graph *g)
-{
-	for (u32 i = 0; i < g->n_cls; i++)
-		if (!g->cls[i].flow.given)
-			return true;
-	return g->governs;
-}
+	for (u32 i = next_nic(g, 0); i < g->n_place && !crosses; i = next_nic(g, i + 1)) {
+		u32 n;
 
-static void find_devices(const struct fx_graph *g, struct fx_nic_policy_object *p)
-{
-	for (u32 i = 0; i < g->n_place; i++) {
-		struct fx_nic_device d = { .netdev = g->place[i].match, .place = i };
-
-		if (g->place[i].kind != FX_PLACE_NIC)
-			continue;
-		d.flow = fx_nic_flows(g, i, &d.n_flow);
-		if (!d.flow)
-			continue;
-		fx_grow(p->device, p->n_device, p->cap_device);
-		p->device[p->n_device++] = d;
+		free(fx_nic_flows(g, i, &n));
+		crosses = n;
 	}
+	return crosses;
+}
+
+/* One device: a place of kind nic that an edge with a flow crosses. */
+static void add_device(const struct fx_graph *g, u32 place, const char *object,
+		       size_t size, struct fx_lowered *out)
+{
+	const char *netdev = g->place[place].match;
+	struct json_object *o;
+	char *copy, *text;
+	void *flows;
+	u32 n;
+
+	flows = fx_nic_flows(g, place, &n);
+	if (!flows)
+		return;
+	copy = fx_alloc(size);
+	memcpy(copy, object, size);
+	fx_lowered_add(out, fx_asprintf("nic/%s/policy.bpf.o", netdev), copy, size);
+	fx_lowered_add(out, fx_asprintf("nic/%s/flows.bin", netdev), flows,
+		       n * sizeof(struct fx_nic_flow));
+	o = fx_json_object();
+	fx_json_str(o, "netdev", netdev);
+	fx_json_str(o, "place", g->place[place].name);
+	fx_json_u64(o, "flows", n);
+	fx_json_add(out->about, o);
+	text = fx_asprintf("%s%snic %s (%u flows)", out->text ? out->text : "",
+			   out->text ? ", " : "", netdev, n);
+	free(out->text);
+	out->text = text;
 }
 
 /* ---- the object ------------------------------------------------------- */
@@ -124,28 +146,30 @@ static bool take_about(struct bpf_object *obj, struct fx_nic_policy *about)
 	       memchr(about->name, 0, sizeof(about->name));
 }
 
-static enum fx_rc inspect(const char *source, struct fx_nic_policy_object *p)
+static enum fx_rc inspect(const char *source, const char *object, size_t size,
+			  struct json_object **classes)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "policy");
 	struct fx_diags *d = fx_diags_new(source, NULL, 0);
+	struct fx_nic_policy about;
 	struct bpf_object *obj;
 	struct bpf_map *map;
 	enum fx_rc rc;
 
 	fx_bpflog_start(false);
-	obj = bpf_object__open_mem(p->object, p->object_size, &opts);
+	obj = bpf_object__open_mem(object, size, &opts);
 	if (!obj || !bpf_object__find_program_by_name(obj, FX_NIC_PROG_IN) ||
 	    !bpf_object__find_program_by_name(obj, FX_NIC_PROG_MARK) ||
 	    !bpf_object__find_program_by_name(obj, FX_NIC_PROG_OUT) ||
-	    !take_about(obj, &p->about)) {
+	    !take_about(obj, &about)) {
 		fx_diag_help(fx_diag(d, FX_E_POLICY_PORTABLE, whole,
 				     "the policy is no program for the device 'nic', which edges of the graph cross"),
 			     "write its body as FX_GUARD(move) of <fabric_ext/portable.bpf.h> and end with FX_PORTABLE(), or compile it for the kernel alone: --device kernel");
 		goto out;
 	}
-	p->classes = fx_json_object();
+	*classes = fx_json_object();
 	bpf_object__for_each_map(map, obj)
-		check_map(d, map, obj, p->classes);
+		check_map(d, map, obj, *classes);
 out:
 	rc = fx_diags_print(d) ? FX_RC_INPUT : FX_RC_OK;
 	fx_diags_free(d);
@@ -153,27 +177,21 @@ out:
 	return rc;
 }
 
-enum fx_rc fx_lower_nic(const struct fx_graph *g, const char *source,
-			const char *include, struct fx_nic_policy_object *out)
+enum fx_rc fx_lower_nic(const struct fx_lower_in *in, struct fx_lowered *out)
 {
+	char *object = NULL;
 	enum fx_rc rc;
+	size_t size;
 
-	memset(out, 0, sizeof(*out));
-	rc = fx_clang(source, include, "-DFX_FOR_NIC", &out->object,
-		      &out->object_size);
+	rc = fx_clang(in->policy, in->include, "-DFX_FOR_NIC", &object, &size);
 	if (rc == FX_RC_OK)
-		rc = inspect(source, out);
-	if (rc == FX_RC_OK)
-		find_devices(g, out);
+		rc = inspect(in->policy, object, size, &out->classes);
+	if (rc == FX_RC_OK) {
+		out->about = fx_json_array();
+		for (u32 i = next_nic(in->g, 0); i < in->g->n_place;
+		     i = next_nic(in->g, i + 1))
+			add_device(in->g, i, object, size, out);
+	}
+	free(object);
 	return rc;
-}
-
-void fx_nic_policy_free(struct fx_nic_policy_object *p)
-{
-	for (u32 i = 0; i < p->n_device; i++)
-		free(p->device[i].flow);
-	free(p->device);
-	free(p->object);
-	json_object_put(p->classes);
-	memset(p, 0, sizeof(*p));
 }

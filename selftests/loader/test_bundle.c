@@ -37,8 +37,9 @@ static struct json_object *manifest(void)
 
 static enum fx_rc write_bundle(const char *where)
 {
+	const struct fx_part object = { "kernel/policy.bpf.o", (void *)policy, sizeof(policy) };
 	struct fx_bundle_parts parts = {
-		.object = policy, .object_size = sizeof(policy),
+		.part = &object, .n_part = 1,
 		.manifest = manifest(), .obligations = fx_json_object(),
 	};
 	void *image = test_image(&parts.image_size);
@@ -197,12 +198,27 @@ static void replace(void **state)
 	free(other);
 }
 
+/* A manifest that fits its seal, whatever it says. */
+static void put_sealed(const char *text, size_t len)
+{
+	char *seal = fx_bundle_seal(text, len);
+
+	put("manifest.json", text, len);
+	put("manifest.sha256", seal, strlen(seal));
+	free(seal);
+}
+
 /* Every file: absent, cut, longer, changed, no file at all. */
 static void each_file(void **state)
 {
+	static const char *const names[] = {
+		"manifest.sha256", "manifest.json", "edges.bin",
+		"obligations.json", "kernel/policy.bpf.o",
+	};
+
 	(void)state;
-	for (u32 i = 0; i < FX_BUNDLE_FILES; i++) {
-		const char *name = fx_bundle_files[i].name;
+	for (u32 i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *name = names[i];
 		char *text, *path = path_of(name);
 		size_t len;
 
@@ -216,7 +232,7 @@ static void each_file(void **state)
 		text[len] = '}';
 		put(name, text, len + 1);
 		must_refuse(name);
-		for (u32 j = 0; i != FX_BUNDLE_MANIFEST && j < 50; j++) {
+		for (u32 j = 0; j < 50; j++) {
 			size_t at = rnd_below(len);
 
 			text[at] ^= 1;
@@ -269,6 +285,9 @@ static void manifests(void **state)
 		{ "\"ops\": [", "\"opps\": [" },
 		{ "\"files\": {", "\"file\": {" },
 		{ "\"edges.bin\": {", "\"edge.bin\": {" },
+		{ "\"kernel/policy.bpf.o\": {", "\"kernel/../edges.bin\": {" },
+		{ "\"kernel/policy.bpf.o\": {", "\"kernel/policy.o\": {" },
+		{ "\"kernel/policy.bpf.o\": {", "\"/etc/passwd\": {" },
 		{ "\"bytes\": ", "\"bytes\": 1" },
 		{ "\"bytes\"", "\"byte\"" },
 		{ "\"sha256\": \"", "\"sha256\": \"f" },
@@ -291,23 +310,23 @@ static void manifests(void **state)
 			fail_msg("the manifest has no %s", cases[i].from);
 		changed = fx_asprintf("%.*s%s%s", (int)(at - text), text,
 				      cases[i].to, at + strlen(cases[i].from));
-		put("manifest.json", changed, strlen(changed));
+		put_sealed(changed, strlen(changed));
 		must_refuse(cases[i].to);
 		free(changed);
 	}
 	/* deep nesting, a number without end, a NUL inside */
 	changed = fx_alloc(1 << 16);
 	memset(changed, '[', 1 << 16);
-	put("manifest.json", changed, 1 << 16);
+	put_sealed(changed, 1 << 16);
 	must_refuse("[[[[");
 	memset(changed, '9', 1 << 16);
-	put("manifest.json", changed, 1 << 16);
+	put_sealed(changed, 1 << 16);
 	must_refuse("9999");
 	memcpy(changed, text, len);
 	changed[len / 2] = '\0';
-	put("manifest.json", changed, len);
+	put_sealed(changed, len);
 	must_refuse("a NUL");
-	put("manifest.json", text, len);
+	put_sealed(text, len);
 	must_open("as it was");
 	free(changed);
 	free(text);
@@ -331,7 +350,7 @@ static void damage(void **state)
 		memcpy(copy, text, len);
 		for (u32 j = 0; j <= rnd_below(3); j++)
 			copy[rnd_below(len)] = rnd();
-		put("manifest.json", copy, len);
+		put_sealed(copy, len);
 		rc = open_bundle();
 		n = sentences();
 		assert_int_not_equal(rc, FX_RC_SYSTEM);

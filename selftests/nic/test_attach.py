@@ -80,17 +80,20 @@ def altered(_):
     """One byte of any part: refused, and the part is named."""
     before = ours()
     bundle = compile_bundle(graph(EDGES), name="altered")
-    files = [p for p in sorted(bundle.rglob("*")) if p.is_file() and p.name != "manifest.json"]
+    files = [p for p in sorted(bundle.rglob("*")) if p.is_file()]
     same([str(p.relative_to(bundle)) for p in files],
-         ["edges.bin", "nic/v0/flows.bin", "nic/v0/policy.bpf.o", "obligations.json"])
+         ["edges.bin", "manifest.json", "manifest.sha256", "nic/v0/flows.bin", "nic/v0/policy.bpf.o",
+          "obligations.json"])
     for path in files:
         sound = path.read_bytes()
         for at in (0, len(sound) // 3, len(sound) // 2, len(sound) - 1):
             path.write_bytes(sound[:at] + bytes((sound[at] ^ 1,)) + sound[at + 1:])
-            refused(Run("attach", "--pin", bundle), str(path.relative_to(bundle)), "compile it again")
+            name = "manifest.json" if path.name == "manifest.sha256" else str(path.relative_to(bundle))
+            refused(Run("attach", "--pin", bundle), name, "compile it again")
         for changed in (sound[:-1], sound + b"\0", b""):
             path.write_bytes(changed)
-            refused(Run("attach", "--pin", bundle), str(path.relative_to(bundle)))
+            refused(Run("attach", "--pin", bundle), "manifest.json" if path.name == "manifest.sha256"
+                    else str(path.relative_to(bundle)))
         path.unlink()
         refused(Run("attach", "--pin", bundle), str(path.relative_to(bundle)), "no such file")
         path.write_bytes(sound)
@@ -111,6 +114,8 @@ def flows_that_are_not_the_graphs(_):
         new["files"]["nic/v0/flows.bin"] = {"bytes": len(data), "sha256": sh("sha256sum", str(path)).split()[0]}
         new.update(other)
         manifest.write_text(json.dumps(new), encoding="utf-8")
+        (bundle / "manifest.sha256").write_text(f"{sh('sha256sum', str(manifest)).split()[0]}  manifest.json\n",
+                                                encoding="utf-8")
 
     def at(offset, value):
         return sound[:offset] + value + sound[offset + len(value):]
