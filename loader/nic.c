@@ -51,12 +51,17 @@ static void absent(const struct fx_nics *n, const struct fx_nic_dev *d)
 	fx_words_free(&found);
 }
 
-/* Every link that the part wants holds the device as it is now. */
+/* Every link that the part wants holds the device as it is now, and decides. */
 static bool is_well(const struct fx_nics *n, const struct fx_nic_dev *d)
 {
-	char *dir = fx_pins_dir(n->bundle->image.hdr->name);
+	const char *graph = n->bundle->image.hdr->name;
+	char *dir = fx_pins_dir(graph);
 	char *sub = fx_pins_nic(d->part->netdev);
-	bool well = d->ifindex;
+	struct fx_nic_conf conf;
+	bool well;
+
+	well = d->ifindex && !fx_nic_conf_read(graph, sub, &conf) &&
+	       !(conf.flags & FX_NIC_F_BYPASS);
 
 	for (u32 i = 0; i < FX_NIC_LINKS && well; i++)
 		if (d->wants[fx_nic_links[i].dir])
