@@ -106,10 +106,11 @@ static int wait_for(pid_t pid)
 
 /* @messages: where what clang says goes */
 static int run_clang(const char *source, const char *object,
-		     const struct includes *inc, const char *define, int messages)
+		     const struct includes *inc, const char *define, const char *cpu,
+		     int messages)
 {
 	const char *argv[32] = {
-		"clang", "-target", "bpf", "-g", "-O2", "-mcpu=" FX_BPF_CPU,
+		"clang", "-target", "bpf", "-g", "-O2", cpu,
 		"-Wall", "-Wno-unused-function",
 		"-Werror=incompatible-pointer-types", "-c", "-o", object,
 	};
@@ -171,7 +172,8 @@ static enum fx_rc complain(const char *source, const char *define, int status,
 	d = fx_diags_new(source, NULL, 0);
 	g = fx_diag(d, FX_E_POLICY_CLANG, whole,
 		    "the policy does not compile%s; clang's messages stand %s",
-		    define ? " for the device 'nic'" : "", fx_json_mode ? "in the notes" : "above");
+		    !define ? "" : strstr(define, "DPU") ? " for the device 'dpu'" :
+		    " for the device 'nic'", fx_json_mode ? "in the notes" : "above");
 	if (fx_json_mode && said && *said)
 		fx_diag_note(g, whole, "%s", said);
 	fx_diag_help(g, "see Documentation/policy-guide.rst for what a policy includes");
@@ -194,7 +196,7 @@ static char *pass_on(const char *path)
 
 /* The object in a file of its own, which is gone when this returns. */
 static enum fx_rc compile(const char *source, const struct includes *inc,
-			  const char *define, char **out, size_t *size)
+			  const char *define, const char *cpu, char **out, size_t *size)
 {
 	const char *where = getenv("TMPDIR");
 	char *dir = fx_asprintf("%s/fabricctl.XXXXXX",
@@ -217,7 +219,7 @@ static enum fx_rc compile(const char *source, const struct includes *inc,
 		       messages, strerror(errno));
 		goto out;
 	}
-	status = run_clang(source, object, inc, define, fd);
+	status = run_clang(source, object, inc, define, cpu, fd);
 	close(fd);
 	said = pass_on(messages);
 	if (status) {
@@ -252,8 +254,8 @@ static enum fx_rc check_source(const char *source)
 	return err ? fx_read_failed("the policy", source, err) : FX_RC_OK;
 }
 
-enum fx_rc fx_clang(const char *source, const char *include, const char *define,
-		    char **object, size_t *size)
+enum fx_rc fx_clang_cpu(const char *source, const char *include, const char *define,
+			const char *cpu, char **object, size_t *size)
 {
 	struct includes inc = { 0 };
 	sigset_t stop, before;
@@ -274,10 +276,16 @@ enum fx_rc fx_clang(const char *source, const char *include, const char *define,
 	sigaddset(&stop, SIGTERM);
 	sigaddset(&stop, SIGHUP);
 	sigprocmask(SIG_BLOCK, &stop, &before);
-	rc = compile(source, &inc, define, object, size);
+	rc = compile(source, &inc, define, cpu, object, size);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 
 	for (u32 i = 0; i < inc.n; i++)
 		free(inc.dir[i]);
 	return rc;
+}
+
+enum fx_rc fx_clang(const char *source, const char *include, const char *define,
+		    char **object, size_t *size)
+{
+	return fx_clang_cpu(source, include, define, "-mcpu=" FX_BPF_CPU, object, size);
 }

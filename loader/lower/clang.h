@@ -21,5 +21,8 @@
  */
 enum fx_rc fx_clang(const char *source, const char *include, const char *define,
 		    char **object, size_t *size);
+/* The same for a runtime that knows other instructions: "-mcpu=v2". */
+enum fx_rc fx_clang_cpu(const char *source, const char *include, const char *define,
+			const char *cpu, char **object, size_t *size);
 
 #endif /* FX_LOWER_CLANG_H */

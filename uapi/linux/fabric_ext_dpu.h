@@ -135,6 +135,9 @@ struct fx_dpu_info {
 	__u32 workers;
 	__u32 jit;			/* 1: the program is compiled */
 	__u64 loads;			/* since it was started */
+	__u64 received;			/* packets, by all ports */
+	__u64 sent;
+	__u64 unsent;			/* that no port took */
 };
 
 /*
@@ -147,7 +150,7 @@ enum { FX_DPU_FD_ARTIFACT, FX_DPU_FD_OBJECT, FX_DPU_FD_FLOWS, FX_DPU_FD_NAMES, F
 struct fx_dpu_load {
 	struct fx_dpu_msg msg;
 	__u32 flags;			/* FX_NIC_F_AUDIT, FX_NIC_F_ALONE */
-	__u32 reserved;
+	__u32 replace;			/* 1: the same graph may be loaded */
 };
 
 struct fx_dpu_graph {
