@@ -6,6 +6,7 @@
  *
  * The first lcore serves the control socket, the others take packets.
  */
+#include <bpf/libbpf.h>
 #include <ctype.h>
 #include <errno.h>
 #include <rte_eal.h>
@@ -144,6 +145,8 @@ int main(int argc, char **argv)
 	dpu.name = argv[1];
 	argv[1] = argv[0];
 	block_signals();
+	/* what is wrong with an object is told to who sent it */
+	libbpf_set_print(NULL);
 	if (rte_eal_init(argc - 1, argv + 1) < 0)
 		return 1;
 	if (!start_ports(&dpu) && !start_workers(&dpu, worker) && !fx_dpu_control(&dpu))

@@ -188,11 +188,12 @@ int fx_dpu_info(struct fx_dpu *d, struct fx_dpu_info *info)
 	return 0;
 }
 
-static int about_graph(struct fx_dpu *d, u16 cmd, const char *graph)
+static int about_graph(struct fx_dpu *d, u16 cmd, const char *graph, bool undo)
 {
 	struct fx_dpu_graph *g = (void *)d->out;
 
 	memset(g, 0, sizeof(*g));
+	g->undo = undo;
 	if (!*graph || strlen(graph) >= sizeof(g->graph))
 		return fail(d, -EINVAL, "'%.64s' is no name of a graph", graph);
 	strcpy(g->graph, graph);
@@ -201,12 +202,17 @@ static int about_graph(struct fx_dpu *d, u16 cmd, const char *graph)
 
 int fx_dpu_unload(struct fx_dpu *d, const char *graph)
 {
-	return about_graph(d, FX_DPU_UNLOAD, graph);
+	return about_graph(d, FX_DPU_UNLOAD, graph, false);
 }
 
 int fx_dpu_bypass(struct fx_dpu *d, const char *graph)
 {
-	return about_graph(d, FX_DPU_BYPASS, graph);
+	return about_graph(d, FX_DPU_BYPASS, graph, false);
+}
+
+int fx_dpu_settle(struct fx_dpu *d, const char *graph, bool undo)
+{
+	return about_graph(d, FX_DPU_SETTLE, graph, undo);
 }
 
 int fx_dpu_quit(struct fx_dpu *d)

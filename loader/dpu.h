@@ -44,6 +44,8 @@ struct fx_dpu_parts {
 
 int fx_dpu_info(struct fx_dpu *d, struct fx_dpu_info *info);
 int fx_dpu_load(struct fx_dpu *d, const struct fx_dpu_parts *parts);
+/* After a load with replace: drop what was loaded before, or put it back. */
+int fx_dpu_settle(struct fx_dpu *d, const char *graph, bool undo);
 /* -ENOENT when another graph is loaded, or none. */
 int fx_dpu_unload(struct fx_dpu *d, const char *graph);
 int fx_dpu_bypass(struct fx_dpu *d, const char *graph);

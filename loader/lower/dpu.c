@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "../bpflog.h"
 #include "../bundle.h"
 #include "../diag.h"
 #include "../graph/codes.h"
@@ -100,6 +101,7 @@ static enum fx_rc inspect(const char *source, struct program *p)
 	struct fx_diags *d;
 	enum fx_rc rc;
 
+	fx_bpflog_start(false);
 	if (fx_dpu_object_read(p->bytes, p->size, &p->o)) {
 		fx_err("there is no memory to look into the object of %s", source);
 		return FX_RC_SYSTEM;
@@ -133,6 +135,12 @@ static void sha256(const void *data, size_t len, u8 digest[FX_DIGEST_LEN])
 	SHA256Final(digest, &sha);
 }
 
+/* The names' lengths were checked where they were read. */
+static void put_name(char *to, size_t size, const char *name)
+{
+	memcpy(to, name, strnlen(name, size - 1));
+}
+
 /* Header and maps, with all digests; *size is their number. */
 static void *artifact(const struct fx_graph *g, const struct program *p, u32 place,
 		      const struct fx_nic_flow *flow, u32 n_flow, size_t *size)
@@ -152,12 +160,11 @@ static void *artifact(const struct fx_graph *g, const struct program *p, u32 pla
 		.n_flows = n_flow, .object_size = p->size, .helpers = p->o.helpers,
 		.malformed = p->o.about.malformed, .place = place,
 	};
-	/* lengths were checked where the names were read */
-	strncpy(a->dpu, g->place[place].match, sizeof(a->dpu) - 1);
-	strncpy(a->graph, g->name, sizeof(a->graph) - 1);
-	strncpy(a->policy, p->o.about.name, sizeof(a->policy) - 1);
+	put_name(a->dpu, sizeof(a->dpu), g->place[place].match);
+	put_name(a->graph, sizeof(a->graph), g->name);
+	put_name(a->policy, sizeof(a->policy), p->o.about.name);
 	if (p->verified && !uname(&u))
-		strncpy(a->kernel, u.release, sizeof(a->kernel) - 1);
+		put_name(a->kernel, sizeof(a->kernel), u.release);
 	hdr = fx_graph_image(g, &image);
 	memcpy(a->count, hdr->count, sizeof(a->count));
 	memcpy(a->graph_digest, hdr->digest, sizeof(a->graph_digest));

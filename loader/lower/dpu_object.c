@@ -333,10 +333,10 @@ int fx_dpu_object_read(const void *bytes, size_t size, struct fx_dpu_object *o)
 		fx_dpu_fault(o, FX_DPU_RULE_FORM, FX_DPU_NO_INSN, "is no object for BPF");
 		goto out;
 	}
-	take_maps(o, bytes, size);
 	err = take_program(&r);
 	if (err || !o->n_insn)
 		goto out;
+	take_maps(o, bytes, size);
 	check_loads(&r);
 	check_relocations(&r);
 	fx_dpu_check_insns(o);

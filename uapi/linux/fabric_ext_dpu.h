@@ -107,7 +107,8 @@ enum fx_dpu_cmd {
 	FX_DPU_MAP_PUBLISH	= 7,	/* fx_dpu_map_io, a descriptor */
 	FX_DPU_BYPASS		= 8,	/* fx_dpu_graph */
 	FX_DPU_QUIT		= 9,	/* struct fx_dpu_msg */
-	FX_DPU_CMDS		= 10,
+	FX_DPU_SETTLE		= 10,	/* fx_dpu_graph, after a load that replaces */
+	FX_DPU_CMDS		= 11,
 };
 
 struct fx_dpu_msg {
@@ -150,12 +151,16 @@ enum { FX_DPU_FD_ARTIFACT, FX_DPU_FD_OBJECT, FX_DPU_FD_FLOWS, FX_DPU_FD_NAMES, F
 struct fx_dpu_load {
 	struct fx_dpu_msg msg;
 	__u32 flags;			/* FX_NIC_F_AUDIT, FX_NIC_F_ALONE */
-	__u32 replace;			/* 1: the same graph may be loaded */
+	__u32 replace;			/* 1: in the place of the same graph's,
+					 * which is kept until SETTLE
+					 */
 };
 
 struct fx_dpu_graph {
 	struct fx_dpu_msg msg;
 	char graph[FX_NAME_LEN];	/* what has to be loaded */
+	__u32 undo;			/* SETTLE: 1: back to what was there before */
+	__u32 reserved;
 };
 
 struct fx_dpu_stat {
