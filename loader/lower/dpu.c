@@ -245,11 +245,14 @@ static void add_dpu(const struct fx_graph *g, u32 place, const struct program *p
 
 enum fx_rc fx_lower_dpu(const struct fx_lower_in *in, struct fx_lowered *out)
 {
+	/* what librte_bpf runs */
+	static const struct fx_clang_target to = {
+		.device = "dpu", .args = { "-mcpu=v2", "-DFX_FOR_DPU" },
+	};
 	struct program p = { 0 };
 	enum fx_rc rc;
 
-	rc = fx_clang_cpu(in->policy, in->include, "-DFX_FOR_DPU", FX_DPU_CPU, &p.bytes,
-			  &p.size);
+	rc = fx_clang_for(in->policy, in->include, &to, &p.bytes, &p.size);
 	if (rc == FX_RC_OK)
 		rc = inspect(in->policy, &p);
 	if (rc == FX_RC_OK) {

@@ -6,9 +6,6 @@
 #include "../cmd.h"
 #include "../devices.h"
 
-/* clang's: what librte_bpf runs. */
-#define FX_DPU_CPU	"-mcpu=v2"
-
 /* Does an edge with a flow cross a DPU? */
 bool fx_crosses_dpu(const struct fx_graph *g);
 

@@ -38,7 +38,7 @@ const char *fx_dpu_rule_help(enum fx_dpu_rule rule)
 		[FX_DPU_RULE_ATOMIC] =
 		"__sync_fetch_and_add() whose value is not used works; or count by fx_count() in a map of class counter",
 		[FX_DPU_RULE_CONSTANT] =
-		"put the values into the code: a macro, an enum, or a chain of ifs in place of a table or a large switch; or into a map that is published",
+		"put the values into the code: a macro, an enum, a switch in place of a table; or into a map that is published",
 		[FX_DPU_RULE_VARIABLE] =
 		"put it into a map: FX_MAP(local, ...) or FX_MAP(counter, ...)",
 		[FX_DPU_RULE_STACK] =
