@@ -3,19 +3,8 @@
  * A policy's body for the host: a library of its own per policy, as all of them
  * call their maps what they like. WRAP is wrap.bpf.c, or the policy alone.
  */
-#include <time.h>
-#include <stdlib.h>
-
 #define FX_FOR_HOST
 #define btf_decl_tag(tag)	unused	/* gcc has none */
-
-static unsigned long long bpf_ktime_get_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
 
 #include WRAP
 #include "host.h"
@@ -32,4 +21,5 @@ static void run(struct fx_dpu_context *ctx)
 
 __attribute__((visibility("default"))) struct host_policy host_policy = {
 	.run = run, .map = maps, .n_map = sizeof(maps) / sizeof(maps[0]),
+	.now = &host_now,
 };
