@@ -139,6 +139,8 @@ static int check_graph(struct fx_dpu_state *dpu, const struct fx_dpu_request *r,
 
 	if (!is_name(g->graph))
 		return no_name(a);
+	if (g->reserved || g->undo > (g->msg.cmd == FX_DPU_SETTLE))
+		return refuse(a, -EINVAL, "the request is of another version");
 	if (dpu->loaded && !strcmp(dpu->loaded->conf.graph, g->graph))
 		return 0;
 	snprintf(a->reply->why, sizeof(a->reply->why), "graph '%s' is not loaded there",
@@ -162,6 +164,15 @@ static int do_bypass(struct fx_dpu_state *dpu, const struct fx_dpu_request *r,
 	if (!err)
 		__atomic_fetch_or(&dpu->loaded->conf.flags, FX_NIC_F_BYPASS, __ATOMIC_RELAXED);
 	return err;
+}
+
+static int do_settle(struct fx_dpu_state *dpu, const struct fx_dpu_request *r,
+		     struct answer *a)
+{
+	const struct fx_dpu_graph *g = r->msg;
+	int err = check_graph(dpu, r, a);
+
+	return err ? err : fx_dpu_settle(dpu, g->undo, a->reply->why);
 }
 
 static int do_stat(struct fx_dpu_state *dpu, const struct fx_dpu_request *r, struct answer *a)
@@ -312,6 +323,7 @@ static const struct {
 	[FX_DPU_MAP_WRITE] = { sizeof(struct fx_dpu_map_io), .longer = true, .run = do_map_write },
 	[FX_DPU_MAP_PUBLISH] = { sizeof(struct fx_dpu_map_io), .fds = 1, .run = do_map_publish },
 	[FX_DPU_BYPASS] = { sizeof(struct fx_dpu_graph), .run = do_bypass },
+	[FX_DPU_SETTLE] = { sizeof(struct fx_dpu_graph), .run = do_settle },
 	[FX_DPU_QUIT] = { sizeof(struct fx_dpu_msg), .run = do_quit },
 };
 

@@ -40,6 +40,7 @@ struct fx_dpu_loaded {
 	struct fx_nic_row *row;
 	struct fx_dpu_shard shard[FX_DPU_MAX_WORKERS];
 	u32 workers;
+	struct fx_dpu_shard before;	/* counted by what it took the place of */
 };
 
 struct fx_dpu_traffic {
@@ -50,6 +51,7 @@ struct fx_dpu_state {
 	const char *name;
 	u32 ports, workers;
 	struct fx_dpu_loaded *loaded;	/* atomic; NULL: everything passes */
+	struct fx_dpu_loaded *before;	/* replaced, until it is settled */
 	struct rte_rcu_qsbr *seen;	/* who still uses an old one */
 	u64 loads;
 	bool quit;			/* atomic */
@@ -63,6 +65,8 @@ struct fx_dpu_worker {
 };
 
 int fx_dpu_worker_main(void *arg);
+/* Add counters up, @size bytes of them. */
+void fx_dpu_add_up(void *sum, const void *one, size_t size);
 /* Counted: the sum over the workers of a row, of a direction. */
 void fx_dpu_sum_row(const struct fx_dpu_loaded *l, u32 row, struct fx_nic_count *sum);
 void fx_dpu_sum_total(const struct fx_dpu_loaded *l, u32 dir, struct fx_nic_total *sum);
@@ -82,6 +86,8 @@ void fx_dpu_sum_total(const struct fx_dpu_loaded *l, u32 dir, struct fx_nic_tota
 int fx_dpu_load(struct fx_dpu_state *dpu, struct fx_dpu_files *f,
 		const struct fx_dpu_load *load, char *why);
 int fx_dpu_unload(struct fx_dpu_state *dpu, char *why);
+/* After a load that replaced: drop what was there before, or put it back. */
+int fx_dpu_settle(struct fx_dpu_state *dpu, bool undo, char *why);
 int fx_dpu_publish(struct fx_dpu_state *dpu, struct fx_dpu_mem *m, const void *values, char *why);
 void fx_dpu_files_free(struct fx_dpu_files *f);
 

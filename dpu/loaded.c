@@ -37,6 +37,7 @@ static void destroy(struct fx_dpu_loaded *l)
 	fx_dpu_files_free(&l->files);
 	for (u32 i = 0; i < l->workers; i++)
 		free(l->shard[i].count);
+	free(l->before.count);
 	free(l->row);
 	free(l);
 }
@@ -54,17 +55,45 @@ static bool grace(struct fx_dpu_state *dpu)
 	return false;
 }
 
-/* Put @l in the place of what is there. */
-static void swap(struct fx_dpu_state *dpu, struct fx_dpu_loaded *l)
+/*
+ * Put @l in the place of what is there, which is returned when no worker uses
+ * it any more. A worker that hangs keeps what it has: lost memory, but no crash.
+ */
+static struct fx_dpu_loaded *swap(struct fx_dpu_state *dpu, struct fx_dpu_loaded *l)
 {
 	struct fx_dpu_loaded *old = dpu->loaded;
 
 	__atomic_store_n(&dpu->loaded, l, __ATOMIC_RELEASE);
-	/* a worker that hangs keeps what it has: lost memory, but no crash */
 	if (grace(dpu))
-		destroy(old);
-	else
-		fprintf(stderr, "fabric-dpu: a worker does not come back; what it uses is kept\n");
+		return old;
+	fprintf(stderr, "fabric-dpu: a worker does not come back; what it uses is kept\n");
+	return NULL;
+}
+
+/* Rows of the same flows go on counting: add what @from counted itself. */
+static void carry_counts(struct fx_dpu_loaded *to, const struct fx_dpu_loaded *from)
+{
+	if (!from || memcmp(to->img.a->flows, from->img.a->flows, FX_DIGEST_LEN))
+		return;
+	for (u32 w = 0; w < from->workers; w++) {
+		for (u32 i = 0; i < to->conf.rows; i++)
+			fx_dpu_add_up(&to->before.count[i], &from->shard[w].count[i],
+				      sizeof(to->before.count[i]));
+		fx_dpu_add_up(to->before.total, from->shard[w].total,
+			      sizeof(to->before.total));
+	}
+}
+
+/* The same, and what @from took over. */
+static void carry_all(struct fx_dpu_loaded *to, const struct fx_dpu_loaded *from)
+{
+	carry_counts(to, from);
+	if (!from || memcmp(to->img.a->flows, from->img.a->flows, FX_DIGEST_LEN))
+		return;
+	for (u32 i = 0; i < to->conf.rows; i++)
+		fx_dpu_add_up(&to->before.count[i], &from->before.count[i],
+			      sizeof(to->before.count[i]));
+	fx_dpu_add_up(to->before.total, from->before.total, sizeof(to->before.total));
 }
 
 static void fill_rows(struct fx_dpu_loaded *l)
@@ -115,7 +144,8 @@ static int build(struct fx_dpu_loaded *l, char *why)
 		if (!l->shard[i].count)
 			return refuse(why, -ENOMEM, "there is no memory for the counts");
 	}
-	if (!l->row)
+	l->before.count = calloc(rows, sizeof(*l->before.count));
+	if (!l->row || !l->before.count)
 		return refuse(why, -ENOMEM, "there is no memory for the rows");
 	fill_rows(l);
 	return 0;
@@ -148,7 +178,10 @@ int fx_dpu_load(struct fx_dpu_state *dpu, struct fx_dpu_files *f,
 		goto fail;
 	fill_conf(l, load->flags);
 	dpu->loads++;
-	swap(dpu, l);
+	/* who replaced without settling has settled by now */
+	destroy(dpu->before);
+	dpu->before = swap(dpu, l);
+	carry_all(l, dpu->before);
 	return 0;
 fail:
 	destroy(l);
@@ -159,7 +192,27 @@ int fx_dpu_unload(struct fx_dpu_state *dpu, char *why)
 {
 	if (!dpu->loaded)
 		return refuse(why, -ENOENT, "nothing is loaded");
-	swap(dpu, NULL);
+	destroy(dpu->before);
+	dpu->before = NULL;
+	destroy(swap(dpu, NULL));
+	return 0;
+}
+
+int fx_dpu_settle(struct fx_dpu_state *dpu, bool undo, char *why)
+{
+	struct fx_dpu_loaded *l = dpu->before;
+
+	if (!l)
+		return refuse(why, -ENOENT, "nothing was replaced");
+	dpu->before = NULL;
+	if (undo) {
+		struct fx_dpu_loaded *dropped = swap(dpu, l);
+
+		carry_counts(l, dropped);
+		dpu->loads++;
+		l = dropped;
+	}
+	destroy(l);
 	return 0;
 }
 

@@ -205,7 +205,7 @@ int fx_dpu_worker_main(void *arg)
 	return 0;
 }
 
-static void add_up(void *sum, const void *one, size_t size)
+void fx_dpu_add_up(void *sum, const void *one, size_t size)
 {
 	const u64 *o = one;
 	u64 *s = sum;
@@ -216,14 +216,14 @@ static void add_up(void *sum, const void *one, size_t size)
 
 void fx_dpu_sum_row(const struct fx_dpu_loaded *l, u32 row, struct fx_nic_count *sum)
 {
-	memset(sum, 0, sizeof(*sum));
+	*sum = l->before.count[row];
 	for (u32 i = 0; i < l->workers; i++)
-		add_up(sum, &l->shard[i].count[row], sizeof(*sum));
+		fx_dpu_add_up(sum, &l->shard[i].count[row], sizeof(*sum));
 }
 
 void fx_dpu_sum_total(const struct fx_dpu_loaded *l, u32 dir, struct fx_nic_total *sum)
 {
-	memset(sum, 0, sizeof(*sum));
+	*sum = l->before.total[dir];
 	for (u32 i = 0; i < l->workers; i++)
-		add_up(sum, &l->shard[i].total[dir], sizeof(*sum));
+		fx_dpu_add_up(sum, &l->shard[i].total[dir], sizeof(*sum));
 }
