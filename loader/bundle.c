@@ -380,6 +380,7 @@ void fx_bundle_close(struct fx_bundle *b)
 	free(b->dir);
 	free(b->ops_map);
 	fx_bundle_free_nics(b);
+	fx_bundle_free_dpus(b);
 	fx_parts_free(b->part, b->n_part);
 	free(b->image.base);
 	json_object_put(b->manifest);
