@@ -113,6 +113,7 @@ enum fx_field_id {
 	FX_F_DPORT,
 	FX_F_VLAN,
 	FX_F_DSCP,
+	FX_F_QP,
 	FX_FIELDS,
 };
 
@@ -124,8 +125,8 @@ struct fx_flow_decl {
 	u8 src[16], dst[16];
 	bool has_proto;
 	u8 proto;
-	const char *nyet;		/* a key that is not built, or NULL */
-	struct fx_pos nyet_pos;
+	bool roce, tagged;		/* by a queue pair; which is bound later */
+	struct fx_pos roce_pos;
 };
 
 /* The flow of one instance. */

@@ -289,11 +289,21 @@ def wire():
         (307, "{ udp: ^0 }", "{ udp: 1 }"), (307, "{ udp: ^65536 }", "{ udp: 65535 }"),
         (307, "{ vlan: ^4095 }", "{ vlan: 4094 }"), (307, "{ dscp: ^n * 16 }", "{ dscp: n * 16 - 1 }"),
         (401, "{ udp: ^i }", "{ udp: n }"),
-        (1902, "{ rocev2: ^17 }", "{ udp: 4791 }"), (1902, "{ tag: ^yes }", "{ udp: 4791 }"),
+        (212, "{ rocev2: ^17 }", "{ rocev2: { qp: 17 } }"), (212, "{ rocev2: ^{ } }", "{ rocev2: tag }"),
+        (212, "{ rocev2: ^tagged }", "{ rocev2: tag }"), (201, "{ rocev2: { ^pq: 17 } }", "{ rocev2: { qp: 17 } }"),
+        (201, "{ ^tag: yes }", "{ rocev2: tag }"), (307, "{ rocev2: { qp: ^1 } }", "{ rocev2: { qp: 2 } }"),
+        (307, "{ rocev2: { qp: ^0xffffff } }", "{ rocev2: { qp: 0xfffffe } }"),
+        (212, "{ udp: ^4791, rocev2: tag }", "{ vlan: 1, rocev2: tag }"),
+        (212, "{ rocev2: ^{ qp: n }, tuple: { dport: 4791 } }", "{ rocev2: { qp: n }, tuple: { sport: 4791 } }"),
+        (212, "{ rocev2: ^tag, tuple: { proto: udp } }", "{ rocev2: tag, tuple: { src: 10.0.0.1 } }"),
     ]
     for code, faulty, twin in tuples:
         yield code, WIRE.replace("{ vlan: 7 }", faulty), WIRE.replace("{ vlan: 7 }", twin)
     yield 1102, WIRE.replace("flow: { udp: 5000 + i }", "flow: ^{ udp: 5000 }"), WIRE
+    yield 1102, WIRE.replace("flow: { udp: 5000 + i }", "flow: ^{ rocev2: { qp: 50 } }"), \
+        WIRE.replace("{ udp: 5000 + i }", "{ rocev2: { qp: 50 + i } }")
+    yield 1102, WIRE.replace("flow: { udp: 5000 + i }", "flow: ^{ rocev2: { qp: 50 } }"), \
+        WIRE.replace("{ udp: 5000 + i }", "{ rocev2: tag }")
     yield 1102, WIRE + SECOND % "^{ vlan: 7 }", WIRE + SECOND % "{ vlan: 8 }"
     yield 207, (WIRE.replace("edges:", "  two: { kind: nic, match: { netdev: ^eth0 } }\nedges:") +
                 (SECOND % "{ vlan: 8 }").replace("nic", "two")), \
