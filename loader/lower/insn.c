@@ -81,7 +81,7 @@ static bool find_section(Elf *elf, const char *want, u32 index, struct section *
 
 /* ---- maps ------------------------------------------------------------- */
 
-static const char *read_maps(struct fx_code *c)
+static const char *read_maps(struct fx_bytecode *c)
 {
 	struct bpf_map *map;
 	u32 n = 0;
@@ -102,7 +102,7 @@ static const char *read_maps(struct fx_code *c)
 	return NULL;
 }
 
-static s32 map_named(const struct fx_code *c, const char *name)
+static s32 map_named(const struct fx_bytecode *c, const char *name)
 {
 	for (u32 i = 0; name && i < c->n_map; i++)
 		if (!strcmp(c->map[i].name, name))
@@ -112,7 +112,7 @@ static s32 map_named(const struct fx_code *c, const char *name)
 
 /* ---- programs --------------------------------------------------------- */
 
-static const char *add_prog(struct fx_code *c, const struct section *s,
+static const char *add_prog(struct fx_bytecode *c, const struct section *s,
 			    const GElf_Sym *sym, const char *name)
 {
 	struct fx_code_prog *p;
@@ -148,7 +148,7 @@ struct start {
 	u64 at;
 };
 
-static const char *read_progs(struct fx_code *c, struct start *start)
+static const char *read_progs(struct fx_bytecode *c, struct start *start)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr shdr, home;
@@ -185,7 +185,7 @@ static const char *read_progs(struct fx_code *c, struct start *start)
 
 /* ---- relocations ------------------------------------------------------ */
 
-static s32 ref_of(struct fx_code *c, const GElf_Sym *sym, const char *name)
+static s32 ref_of(struct fx_bytecode *c, const GElf_Sym *sym, const char *name)
 {
 	struct section s;
 
@@ -202,7 +202,7 @@ static s32 ref_of(struct fx_code *c, const GElf_Sym *sym, const char *name)
 	return !strcmp(s.name, ".text") ? FX_REF_FUNCTION : FX_REF_UNKNOWN;
 }
 
-static void set_ref(struct fx_code *c, const struct start *start, u32 section,
+static void set_ref(struct fx_bytecode *c, const struct start *start, u32 section,
 		    u64 at, s32 ref)
 {
 	for (u32 i = 0; i < c->n_prog; i++) {
@@ -214,7 +214,7 @@ static void set_ref(struct fx_code *c, const struct start *start, u32 section,
 	}
 }
 
-static const char *read_refs(struct fx_code *c, const struct start *start)
+static const char *read_refs(struct fx_bytecode *c, const struct start *start)
 {
 	Elf_Scn *scn = NULL, *table;
 	GElf_Shdr shdr, syms;
@@ -246,7 +246,7 @@ static const char *read_refs(struct fx_code *c, const struct start *start)
 
 /* ---- lines ------------------------------------------------------------ */
 
-static void set_line(struct fx_code *c, const struct start *start, u32 section,
+static void set_line(struct fx_bytecode *c, const struct start *start, u32 section,
 		     const struct ext_line *l)
 {
 	for (u32 i = 0; i < c->n_prog; i++) {
@@ -264,7 +264,7 @@ static void set_line(struct fx_code *c, const struct start *start, u32 section,
 }
 
 /* A record stands for all instructions up to the next one. */
-static void spread_lines(struct fx_code *c)
+static void spread_lines(struct fx_bytecode *c)
 {
 	for (u32 i = 0; i < c->n_prog; i++)
 		for (u32 j = 1; j < c->prog[i].n; j++)
@@ -273,7 +273,7 @@ static void spread_lines(struct fx_code *c)
 }
 
 /* Lines are for messages: an object without them, or with bad ones, has none. */
-static void read_lines(struct fx_code *c, const struct start *start)
+static void read_lines(struct fx_bytecode *c, const struct start *start)
 {
 	struct section ext, btf, home;
 	const char *p, *end;
@@ -315,7 +315,7 @@ static void read_lines(struct fx_code *c, const struct start *start)
 	spread_lines(c);
 }
 
-const char *fx_code_open(const void *object, size_t size, struct fx_code *out)
+const char *fx_bytecode_open(const void *object, size_t size, struct fx_bytecode *out)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "policy");
 	struct start *start = fx_calloc(FX_CODE_MAX_PROGS, sizeof(*start));
@@ -343,7 +343,7 @@ out:
 	return wrong;
 }
 
-void fx_code_close(struct fx_code *c)
+void fx_bytecode_close(struct fx_bytecode *c)
 {
 	for (u32 i = 0; i < c->n_prog; i++) {
 		free(c->prog[i].insn);

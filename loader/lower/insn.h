@@ -43,7 +43,7 @@ struct fx_code_prog {
 	u32 n;
 };
 
-struct fx_code {
+struct fx_bytecode {
 	struct fx_code_prog *prog;
 	u32 n_prog;
 	struct fx_code_map *map;
@@ -55,18 +55,18 @@ struct fx_code {
 };
 
 /**
- * fx_code_open() - read the programs of an object
+ * fx_bytecode_open() - read the programs of an object
  * @object: an ELF file's bytes, which must outlive @out
  * @size: how many
- * @out: filled; release with fx_code_close(), also after an error
+ * @out: filled; release with fx_bytecode_close(), also after an error
  *
  * Trusts nothing of the object. Context: libbpf's log is redirected.
  *
  * Return: NULL, or what is wrong with it, as the end of a sentence that begins
  * with the object.
  */
-const char *fx_code_open(const void *object, size_t size, struct fx_code *out);
-void fx_code_close(struct fx_code *c);
+const char *fx_bytecode_open(const void *object, size_t size, struct fx_bytecode *out);
+void fx_bytecode_close(struct fx_bytecode *c);
 
 /* How many instructions @insn takes: 2 for a load of 64 bits, or 1. */
 static inline u32 fx_insn_len(const struct bpf_insn *insn)
