@@ -64,8 +64,10 @@ static const char *find_leaders(const struct fx_code_prog *p, bool *leader, u32 
 			wrong = "has an instruction of which nothing is known";
 			break;
 		}
-		if (at + len == p->n && !fx_insn_is_goto(insn) &&
-		    insn->code != (BPF_JMP | BPF_EXIT))
+		if (at + len > p->n)
+			wrong = "ends within an instruction";
+		else if (at + len == p->n && !fx_insn_is_goto(insn) &&
+			 insn->code != (BPF_JMP | BPF_EXIT))
 			wrong = "runs on behind its last instruction";
 		if (at + len < p->n && (fx_insn_is_jump(insn) ||
 					insn->code == (BPF_JMP | BPF_EXIT)))
