@@ -7,6 +7,7 @@
 #include "bundle.h"
 #include "devices.h"
 #include "json.h"
+#include "lower/gpu.h"
 #include "lower/kernel.h"
 #include "lower/nic.h"
 #include "system.h"
@@ -34,6 +35,13 @@ const struct fx_device fx_devices[] = {
 		.crosses = fx_crosses_nic,
 		.lower = fx_lower_nic,
 		.read = fx_bundle_read_nics,
+	},
+	{
+		.name = "bpftime", .key = "bpftime",
+		.crossed = "an edge crosses it from or to a place of kind gpu with copies: { functions: [...] }",
+		.file = { { "policy.bpf.o", MAX_OBJECT }, { "import.json", MAX_OBJECT } },
+		.crosses = fx_crosses_bpftime,
+		.lower = fx_lower_bpftime,
 	},
 };
 

@@ -141,6 +141,22 @@ static int run_clang(const char *source, const char *object,
 	return wait_for(pid);
 }
 
+/* " for the device 'nic'", by what was passed to clang for it. */
+static const char *for_device(const char *define)
+{
+	static const char *const device[][2] = {
+		{ "FX_FOR_NIC", " for the device 'nic'" },
+		{ "/bpftime.h", " for the device 'bpftime'" },
+		{ "/cuda.h", " for the device 'cuda'" },
+		{ "/ptx.h", " for the device 'ptx'" },
+	};
+
+	for (u32 i = 0; define && i < ARRAY_SIZE(device); i++)
+		if (strstr(define, device[i][0]))
+			return device[i][1];
+	return "";
+}
+
 /* @said: clang's messages, which are printed already; NULL: not known */
 static enum fx_rc complain(const char *source, const char *define, int status,
 			   const char *said)
@@ -171,7 +187,7 @@ static enum fx_rc complain(const char *source, const char *define, int status,
 	d = fx_diags_new(source, NULL, 0);
 	g = fx_diag(d, FX_E_POLICY_CLANG, whole,
 		    "the policy does not compile%s; clang's messages stand %s",
-		    define ? " for the device 'nic'" : "", fx_json_mode ? "in the notes" : "above");
+		    for_device(define), fx_json_mode ? "in the notes" : "above");
 	if (fx_json_mode && said && *said)
 		fx_diag_note(g, whole, "%s", said);
 	fx_diag_help(g, "see Documentation/policy-guide.rst for what a policy includes");

@@ -44,6 +44,8 @@
 enum fx_device {
 	FX_DEVICE_KERNEL	= 0,
 	FX_DEVICE_NIC		= 1,
+	FX_DEVICE_CPU		= 3,	/* functions that copy to a GPU */
+	FX_DEVICE_GPU		= 4,
 };
 
 /* One crossing of data: an operation, a movement of the engine, a packet. */
@@ -160,6 +162,8 @@ static __always_inline __u64 fx_now(void)
 
 #ifdef FX_FOR_NIC
 #include <fabric_ext/glue_nic.bpf.h>
+#elif defined(FX_FOR_BPFTIME)
+#include <fabric_ext/glue_bpftime.bpf.h>
 #else
 #include <fabric_ext/glue_kernel.bpf.h>
 #endif
