@@ -43,6 +43,13 @@ const struct fx_device fx_devices[] = {
 		.crosses = fx_crosses_bpftime,
 		.lower = fx_lower_bpftime,
 	},
+	{
+		.name = "cuda", .key = "cuda",
+		.crossed = "an edge crosses it by a kernel of a place of kind gpu, copies: { kernels: { ... } }",
+		.file = { { "policy.bpf.o", MAX_OBJECT } },
+		.crosses = fx_crosses_cuda,
+		.lower = fx_lower_cuda,
+	},
 };
 
 _Static_assert(ARRAY_SIZE(fx_devices) <= FX_MAX_DEVICES, "more devices than a bundle may have");

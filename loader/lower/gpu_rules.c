@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "../diag.h"
 #include "../graph/codes.h"
@@ -108,6 +109,15 @@ char *fx_helper_name(const struct fx_device_rules *r, u32 id)
 	return fx_asprintf("number %u", id);
 }
 
+/* One file by two names: clang writes the whole path. */
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !strcmp(a, b) || (!stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev &&
+				 x.st_ino == y.st_ino);
+}
+
 struct fx_pos fx_code_pos(const struct fx_code_line *l, const char *source,
 			  char **aside)
 {
@@ -117,7 +127,7 @@ struct fx_pos fx_code_pos(const struct fx_code_line *l, const char *source,
 	*aside = NULL;
 	if (!l->line || !file)
 		return pos;
-	if (!strcmp(file, source)) {
+	if (same_file(file, source)) {
 		pos.line = l->line;
 		pos.col = l->col;
 		return pos;

@@ -32,6 +32,9 @@
 #include <linux/fabric_ext.h>
 #include <linux/fabric_ext_nic.h>
 #include <bpf/bpf_helpers.h>
+#ifdef FX_FOR_CUDA
+#include <fabric_ext/cuda.bpf.h>
+#endif
 
 /* The errors that a guard may drop with. */
 #ifndef EPERM
@@ -164,6 +167,8 @@ static __always_inline __u64 fx_now(void)
 #include <fabric_ext/glue_nic.bpf.h>
 #elif defined(FX_FOR_BPFTIME)
 #include <fabric_ext/glue_bpftime.bpf.h>
+#elif defined(FX_FOR_CUDA)
+#include <fabric_ext/glue_cuda.bpf.h>
 #else
 #include <fabric_ext/glue_kernel.bpf.h>
 #endif
