@@ -50,6 +50,13 @@ const struct fx_device fx_devices[] = {
 		.crosses = fx_crosses_cuda,
 		.lower = fx_lower_cuda,
 	},
+	{
+		.name = "ptx", .key = "ptx",
+		.crossed = "an edge crosses it at a place of kind gpu with copies: { ptx: sm_90 }",
+		.file = { { "policy.ptx", MAX_OBJECT } },
+		.crosses = fx_crosses_ptx,
+		.lower = fx_lower_ptx,
+	},
 };
 
 _Static_assert(ARRAY_SIZE(fx_devices) <= FX_MAX_DEVICES, "more devices than a bundle may have");

@@ -98,10 +98,10 @@ enum fx_rc fx_lower_bpftime(const struct fx_lower_in *in, struct fx_lowered *out
 
 	row = fx_copy_rows(in->g, p - in->g->place, &n);
 	text = header(in->g, p, row, n);
-	rc = fx_gpu_compile(in, "bpftime", text, &object, &size);
+	rc = fx_gpu_compile(in, "bpftime", text, NULL, &object, &size);
 	if (rc == FX_RC_OK)
 		rc = fx_gpu_inspect(in, &fx_bpftime_rules, object, size, "fx_copy_0",
-				    false, &out->classes, &code);
+				    FX_LANES_NONE, &out->classes, &code);
 	if (rc != FX_RC_OK)
 		goto out;
 	out->about = about(in->g, p, row, n);

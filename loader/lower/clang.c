@@ -106,17 +106,19 @@ static int wait_for(pid_t pid)
 
 /* @messages: where what clang says goes */
 static int run_clang(const char *source, const char *object,
-		     const struct includes *inc, const char *define, int messages)
+		     const struct includes *inc, const char *define,
+		     const char *const *target, int messages)
 {
-	const char *argv[32] = {
-		"clang", "-target", "bpf", "-g", "-O2", "-mcpu=" FX_BPF_CPU,
-		"-Wall", "-Wno-unused-function",
-		"-Werror=incompatible-pointer-types", "-c", "-o", object,
+	const char *argv[40] = {
+		"clang", "-O2", "-Wall", "-Wno-unused-function",
+		"-Werror=incompatible-pointer-types", "-o", object,
 	};
 	sigset_t none;
-	u32 n = 12;
+	u32 n = 7;
 	pid_t pid;
 
+	for (u32 i = 0; target[i] && i < FX_CLANG_TARGET; i++)
+		argv[n++] = target[i];
 	if (!fx_json_mode && isatty(STDERR_FILENO))
 		argv[n++] = "-fcolor-diagnostics";
 	for (u32 i = 0; i < inc->n; i++) {
@@ -210,7 +212,8 @@ static char *pass_on(const char *path)
 
 /* The object in a file of its own, which is gone when this returns. */
 static enum fx_rc compile(const char *source, const struct includes *inc,
-			  const char *define, char **out, size_t *size)
+			  const char *define, const char *const *target, char **out,
+			  size_t *size)
 {
 	const char *where = getenv("TMPDIR");
 	char *dir = fx_asprintf("%s/fabricctl.XXXXXX",
@@ -233,7 +236,7 @@ static enum fx_rc compile(const char *source, const struct includes *inc,
 		       messages, strerror(errno));
 		goto out;
 	}
-	status = run_clang(source, object, inc, define, fd);
+	status = run_clang(source, object, inc, define, target, fd);
 	close(fd);
 	said = pass_on(messages);
 	if (status) {
@@ -268,8 +271,8 @@ static enum fx_rc check_source(const char *source)
 	return err ? fx_read_failed("the policy", source, err) : FX_RC_OK;
 }
 
-enum fx_rc fx_clang(const char *source, const char *include, const char *define,
-		    char **object, size_t *size)
+enum fx_rc fx_clang_for(const char *source, const char *include, const char *define,
+			const char *const *target, char **object, size_t *size)
 {
 	struct includes inc = { 0 };
 	sigset_t stop, before;
@@ -290,10 +293,20 @@ enum fx_rc fx_clang(const char *source, const char *include, const char *define,
 	sigaddset(&stop, SIGTERM);
 	sigaddset(&stop, SIGHUP);
 	sigprocmask(SIG_BLOCK, &stop, &before);
-	rc = compile(source, &inc, define, object, size);
+	rc = compile(source, &inc, define, target, object, size);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 
 	for (u32 i = 0; i < inc.n; i++)
 		free(inc.dir[i]);
 	return rc;
+}
+
+enum fx_rc fx_clang(const char *source, const char *include, const char *define,
+		    char **object, size_t *size)
+{
+	static const char *const bpf[] = {
+		"-target", "bpf", "-g", "-mcpu=" FX_BPF_CPU, "-c", NULL,
+	};
+
+	return fx_clang_for(source, include, define, bpf, object, size);
 }

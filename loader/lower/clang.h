@@ -22,4 +22,13 @@
 enum fx_rc fx_clang(const char *source, const char *include, const char *define,
 		    char **object, size_t *size);
 
+/*
+ * The same for another target: up to FX_CLANG_TARGET arguments that say which
+ * and what is made, and NULL.
+ */
+#define FX_CLANG_TARGET	12
+
+enum fx_rc fx_clang_for(const char *source, const char *include, const char *define,
+			const char *const *target, char **object, size_t *size);
+
 #endif /* FX_LOWER_CLANG_H */

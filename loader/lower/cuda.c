@@ -75,10 +75,10 @@ enum fx_rc fx_lower_cuda(const struct fx_lower_in *in, struct fx_lowered *out)
 
 	row = fx_copy_rows(in->g, p - in->g->place, &n);
 	text = header(in->g, p, row, n);
-	rc = fx_gpu_compile(in, "cuda", text, &object, &size);
+	rc = fx_gpu_compile(in, "cuda", text, NULL, &object, &size);
 	if (rc == FX_RC_OK)
 		rc = fx_gpu_inspect(in, &fx_cuda_rules, object, size, "cuda__copy_0",
-				    true, &out->classes, &code);
+				    FX_LANES_ALIKE, &out->classes, &code);
 	fx_bytecode_close(&code);
 	if (rc == FX_RC_OK) {
 		out->about = about(in->g, p);

@@ -39,6 +39,13 @@ bool fx_crosses_cuda(const struct fx_graph *g)
 	return p && p->copies.n_kernel;
 }
 
+bool fx_crosses_ptx(const struct fx_graph *g)
+{
+	const struct fx_place *p = fx_copy_place(g);
+
+	return p && p->copies.ptx;
+}
+
 /* A text into a file of its own; the directory, to remove, or NULL. */
 static char *put_header(const char *device, const char *text, char **path)
 {
@@ -69,7 +76,8 @@ static char *put_header(const char *device, const char *text, char **path)
 }
 
 enum fx_rc fx_gpu_compile(const struct fx_lower_in *in, const char *device,
-			  const char *header, char **object, size_t *size)
+			  const char *header, const char *const *target,
+			  char **object, size_t *size)
 {
 	char *path, *dir, *arg;
 	enum fx_rc rc;
@@ -79,7 +87,8 @@ enum fx_rc fx_gpu_compile(const struct fx_lower_in *in, const char *device,
 	if (!dir)
 		return FX_RC_SYSTEM;
 	arg = fx_asprintf("-include%s", path);
-	rc = fx_clang(in->policy, in->include, arg, object, size);
+	rc = target ? fx_clang_for(in->policy, in->include, arg, target, object, size) :
+		      fx_clang(in->policy, in->include, arg, object, size);
 	unlink(path);
 	rmdir(dir);
 	free(arg);
@@ -122,8 +131,9 @@ static bool has_prog(const struct fx_bytecode *c, const char *name)
 }
 
 enum fx_rc fx_gpu_inspect(const struct fx_lower_in *in, const struct fx_device_rules *r,
-			  const char *object, size_t size, const char *prog, bool lanes,
-			  struct json_object **classes, struct fx_bytecode *c)
+			  const char *object, size_t size, const char *prog,
+			  enum fx_lanes lanes, struct json_object **classes,
+			  struct fx_bytecode *c)
 {
 	struct fx_diags *d;
 	const char *wrong;
@@ -148,8 +158,8 @@ enum fx_rc fx_gpu_inspect(const struct fx_lower_in *in, const struct fx_device_r
 		*classes = fx_json_object();
 		check_classes(d, c, *classes);
 		fx_check_rules(c, r, in->policy, d);
-		if (lanes)
-			fx_simt_check(c, r, in->policy, d);
+		if (lanes != FX_LANES_NONE)
+			fx_simt_check(c, r, in->policy, lanes == FX_LANES_APART, d);
 	}
 	rc = fx_diags_print(d) ? FX_RC_INPUT : FX_RC_OK;
 	fx_diags_free(d);

@@ -75,6 +75,23 @@ const struct fx_device_rules fx_cuda_rules = {
 	.maps_help = "FX_MAP(local, ...) is one array for all lanes, FX_MAP(counter, ...) one for each",
 };
 
+/* what <fabric_ext/ptx.bpf.h> has, by what stands for it in eBPF */
+static const struct fx_helper_rule ptx_helpers[] = {
+	{ 1, "bpf_map_lookup_elem" }, { 5, "bpf_ktime_get_ns" },
+};
+
+static const struct fx_map_rule ptx_maps[] = {
+	{ BPF_MAP_TYPE_ARRAY, "ARRAY" }, { BPF_MAP_TYPE_PERCPU_ARRAY, "PERCPU_ARRAY" },
+};
+
+const struct fx_device_rules fx_ptx_rules = {
+	.device = "ptx",
+	.helper = ptx_helpers, .n_helper = ARRAY_SIZE(ptx_helpers),
+	.map = ptx_maps, .n_map = ARRAY_SIZE(ptx_maps),
+	.helpers_help = "fx_now(), fx_at() and fx_count() of <fabric_ext/portable.bpf.h> are on every device",
+	.maps_help = "FX_MAP(local, ...) and FX_MAP(counter, ...) are arrays in the GPU's memory",
+};
+
 const struct fx_helper_rule *fx_helper_rule(const struct fx_device_rules *r, u32 id)
 {
 	for (u32 i = 0; i < r->n_helper; i++)

@@ -49,6 +49,7 @@ struct fx_device_rules {
 
 extern const struct fx_device_rules fx_bpftime_rules;	/* on the CPU */
 extern const struct fx_device_rules fx_cuda_rules;
+extern const struct fx_device_rules fx_ptx_rules;	/* not bpftime's: ours */
 
 /* The rule of a helper or of a map's type, or NULL: the device has it not. */
 const struct fx_helper_rule *fx_helper_rule(const struct fx_device_rules *r, u32 id);

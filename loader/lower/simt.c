@@ -127,7 +127,7 @@ void fx_simt_tell(struct fx_simt *s, enum fx_simt_rule rule, u32 at, u32 why,
 	char *text = NULL, *aside;
 	va_list ap;
 
-	if (s->told[at] & 1U << rule)
+	if (s->told[at] & 1U << rule || (s->apart && rule <= FX_SIMT_EFFECT))
 		return;
 	s->told[at] |= 1U << rule;
 	va_start(ap, fmt);
@@ -357,12 +357,12 @@ static void check_prog(struct fx_simt *s)
 }
 
 void fx_simt_check(const struct fx_bytecode *c, const struct fx_device_rules *r,
-		   const char *source, struct fx_diags *d)
+		   const char *source, bool apart, struct fx_diags *d)
 {
 	for (u32 i = 0; i < c->n_prog; i++) {
 		struct fx_simt s = {
 			.code = c, .prog = &c->prog[i], .rules = r,
-			.source = source, .diags = d,
+			.source = source, .diags = d, .apart = apart,
 		};
 
 		check_prog(&s);

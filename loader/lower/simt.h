@@ -25,6 +25,8 @@ struct fx_diags;
  * @c: the object
  * @r: helpers and per-lane maps of the device
  * @source: the policy's file, to which diagnostics point
+ * @apart: each lane has a move of its own, so that lanes may decide apart; what
+ *	   is left is that they end, wait for nobody and call nothing unknown
  * @d: where they go, one for each place a varying value gets to, with its path
  *
  * An abstract interpretation over registers and the stack, to a fixed point.
@@ -33,6 +35,6 @@ struct fx_diags;
  * if some lanes were elsewhere. Not looked at are races between warps.
  */
 void fx_simt_check(const struct fx_bytecode *c, const struct fx_device_rules *r,
-		   const char *source, struct fx_diags *d);
+		   const char *source, bool apart, struct fx_diags *d);
 
 #endif /* FX_LOWER_SIMT_H */

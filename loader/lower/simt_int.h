@@ -87,6 +87,7 @@ struct fx_simt {
 	const struct fx_code_prog *prog;
 	const struct fx_device_rules *rules;
 	const char *source;
+	bool apart;
 	struct fx_diags *diags;
 	struct fx_cfg cfg;
 	struct fx_state **in;		/* of each block, NULL: not reached */
@@ -109,8 +110,10 @@ void fx_simt_loops(struct fx_simt *s);
 
 /* simt.c: errors */
 enum fx_simt_rule {
-	FX_SIMT_BRANCH, FX_SIMT_KEY, FX_SIMT_EFFECT, FX_SIMT_FENCE,
-	FX_SIMT_LOOP, FX_SIMT_WORK, FX_SIMT_HELPER, FX_SIMT_CALL, FX_SIMT_CODE,
+	/* not for lanes that decide apart: */
+	FX_SIMT_BRANCH, FX_SIMT_KEY, FX_SIMT_EFFECT,
+	/* for all */
+	FX_SIMT_FENCE, FX_SIMT_LOOP, FX_SIMT_WORK, FX_SIMT_HELPER, FX_SIMT_CALL, FX_SIMT_CODE,
 };
 
 /* @why: the instruction that made the value vary, or FX_NO_WHY */

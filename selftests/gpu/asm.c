@@ -55,7 +55,7 @@ char *simt_said(const struct bpf_insn *insn, u32 n)
 			insn[i].imm : FX_REF_NONE;
 		prog.line[i] = (struct fx_code_line){ "prog.c", i + 1, 1 };
 	}
-	fx_simt_check(&code, &fx_cuda_rules, "prog.c", d);
+	fx_simt_check(&code, &fx_cuda_rules, "prog.c", false, d);
 	said = printed(d);
 	fx_diags_free(d);
 	free(prog.insn);

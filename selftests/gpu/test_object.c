@@ -95,7 +95,7 @@ static void look_into(const char *bytes, size_t n)
 
 	if (!fx_bytecode_open(bytes, n, &c)) {
 		fx_check_rules(&c, &fx_cuda_rules, "x.c", d);
-		fx_simt_check(&c, &fx_cuda_rules, "x.c", d);
+		fx_simt_check(&c, &fx_cuda_rules, "x.c", false, d);
 	}
 	fx_bytecode_close(&c);
 	fx_diags_free(d);

@@ -98,7 +98,14 @@ static __always_inline struct fx_verdict fx_mark(__u32 mark, __u32 priority)
 /* Nanoseconds of a clock that never goes back. */
 static __always_inline __u64 fx_now(void)
 {
+#ifdef FX_FOR_PTX
+	__u64 ns;
+
+	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+	return ns;
+#else
 	return bpf_ktime_get_ns();
+#endif
 }
 
 /* ---- maps ---- */
@@ -152,6 +159,10 @@ static __always_inline __u64 fx_now(void)
 		*fx_entry += (n);					\
 })
 
+#ifdef FX_FOR_PTX
+#include <fabric_ext/ptx.bpf.h>
+#endif
+
 /* ---- the body ---- */
 
 /* What becomes of packets that are malformed or cut short. */
@@ -169,6 +180,8 @@ static __always_inline __u64 fx_now(void)
 #include <fabric_ext/glue_bpftime.bpf.h>
 #elif defined(FX_FOR_CUDA)
 #include <fabric_ext/glue_cuda.bpf.h>
+#elif defined(FX_FOR_PTX) || defined(FX_FOR_LANES)
+#include <fabric_ext/glue_ptx.bpf.h>
 #else
 #include <fabric_ext/glue_kernel.bpf.h>
 #endif
