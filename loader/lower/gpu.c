@@ -157,7 +157,7 @@ enum fx_rc fx_gpu_inspect(const struct fx_lower_in *in, const struct fx_device_r
 	} else {
 		*classes = fx_json_object();
 		check_classes(d, c, *classes);
-		fx_check_rules(c, r, in->policy, d);
+		fx_check_rules(c, r, in->policy, lanes != FX_LANES_NONE, d);
 		if (lanes != FX_LANES_NONE)
 			fx_simt_check(c, r, in->policy, lanes == FX_LANES_APART, d);
 	}

@@ -155,20 +155,33 @@ struct fx_pos fx_code_pos(const struct fx_code_line *l, const char *source,
 	return pos;
 }
 
+bool fx_told(struct fx_told *t, const struct fx_code_line *l, u32 what)
+{
+	if (!l->line)
+		return false;
+	for (u32 i = 0; i < t->n; i++)
+		if (t->place[i].line == l->line && t->place[i].col == l->col &&
+		    t->place[i].file == l->file && t->place[i].what == what)
+			return true;
+	fx_grow(t->place, t->n, t->cap);
+	t->place[t->n++] = (struct fx_code_place){ l->file, l->line, l->col, what };
+	return false;
+}
+
 static void tell_helper(const struct fx_code_prog *p, u32 at,
 			const struct fx_device_rules *r, const char *source,
-			struct fx_diags *d)
+			bool lanes, struct fx_diags *d)
 {
 	char *name = fx_helper_name(r, p->insn[at].imm), *aside;
 	struct fx_pos pos = fx_code_pos(&p->line[at], source, &aside);
 	const struct fx_helper_rule *h = fx_helper_rule(r, p->insn[at].imm);
 
-	if (!h)
+	if (!h && !lanes)
 		fx_diag_help(fx_diag(d, FX_E_GPU_HELPER, pos,
 				     "'%s' calls the helper %s, which the device '%s' does not have%s",
 				     p->name, name, r->device, aside ? aside : ""),
 			     "%s", r->helpers_help);
-	else if (h->flags & FX_H_SLOW)
+	else if (h && h->flags & FX_H_SLOW)
 		fx_diag_warning(fx_diag(d, FX_E_GPU_SLOW, pos,
 					"'%s' calls %s, which on the device '%s' is a round trip to the host, one lane after the other%s",
 					p->name, name, r->device, aside ? aside : ""));
@@ -177,9 +190,10 @@ static void tell_helper(const struct fx_code_prog *p, u32 at,
 }
 
 void fx_check_rules(const struct fx_bytecode *c, const struct fx_device_rules *r,
-		    const char *source, struct fx_diags *d)
+		    const char *source, bool lanes, struct fx_diags *d)
 {
 	static const struct fx_pos whole;
+	struct fx_told told = { 0 };
 
 	for (u32 i = 0; i < c->n_map; i++)
 		if (!fx_map_rule(r, c->map[i].type))
@@ -193,8 +207,10 @@ void fx_check_rules(const struct fx_bytecode *c, const struct fx_device_rules *r
 		for (u32 at = 0; at < p->n; at += fx_insn_len(&p->insn[at])) {
 			const struct bpf_insn *insn = &p->insn[at];
 
-			if (insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg)
-				tell_helper(p, at, r, source, d);
+			if (insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg &&
+			    !fx_told(&told, &p->line[at], insn->imm))
+				tell_helper(p, at, r, source, lanes, d);
 		}
 	}
+	free(told.place);
 }

@@ -66,9 +66,12 @@ struct fx_pos;
  * @r: the device's rules
  * @source: the policy's file
  * @d: where errors, and warnings about slow helpers, go
+ *
+ * Helpers that the device has not are errors of fx_simt_check() where lanes
+ * run the object: @lanes.
  */
 void fx_check_rules(const struct fx_bytecode *c, const struct fx_device_rules *r,
-		    const char *source, struct fx_diags *d);
+		    const char *source, bool lanes, struct fx_diags *d);
 
 /* The name of a helper of the kernel, as policies write it, to free(). */
 char *fx_helper_name(const struct fx_device_rules *r, u32 id);
@@ -80,5 +83,19 @@ char *fx_helper_name(const struct fx_device_rules *r, u32 id);
  */
 struct fx_pos fx_code_pos(const struct fx_code_line *l, const char *source,
 			  char **aside);
+
+/*
+ * A line that was told already: one body is in many programs. fx_told() keeps
+ * it, and says whether it was there.
+ */
+struct fx_told {
+	struct fx_code_place {
+		const char *file;
+		u32 line, col, what;
+	} *place;
+	u32 n, cap;
+};
+
+bool fx_told(struct fx_told *t, const struct fx_code_line *l, u32 what);
 
 #endif /* FX_LOWER_GPU_RULES_H */

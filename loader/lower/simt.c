@@ -130,6 +130,8 @@ void fx_simt_tell(struct fx_simt *s, enum fx_simt_rule rule, u32 at, u32 why,
 	if (s->told[at] & 1U << rule || (s->apart && rule <= FX_SIMT_EFFECT))
 		return;
 	s->told[at] |= 1U << rule;
+	if (fx_told(s->lines, &s->prog->line[at], rule))
+		return;
 	va_start(ap, fmt);
 	if (vasprintf(&text, fmt, ap) < 0)
 		text = fx_strdup("out of memory");
@@ -359,12 +361,16 @@ static void check_prog(struct fx_simt *s)
 void fx_simt_check(const struct fx_bytecode *c, const struct fx_device_rules *r,
 		   const char *source, bool apart, struct fx_diags *d)
 {
+	struct fx_told told = { 0 };
+
 	for (u32 i = 0; i < c->n_prog; i++) {
 		struct fx_simt s = {
 			.code = c, .prog = &c->prog[i], .rules = r,
 			.source = source, .diags = d, .apart = apart,
+			.lines = &told,
 		};
 
 		check_prog(&s);
 	}
+	free(told.place);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* What one instruction does to what is known of registers and the stack. */
-#include <string.h>
+#include <stdlib.h>
 
 #include "simt_int.h"
 
@@ -449,6 +449,7 @@ static bool call(struct fx_simt *s, struct fx_state *st, u32 at)
 {
 	const struct bpf_insn *insn = &s->prog->insn[at];
 	const struct fx_helper_rule *h;
+	char *name;
 
 	st->reg[BPF_REG_0] = number();
 	if (insn->src_reg || BPF_SRC(insn->code) == BPF_X) {
@@ -463,9 +464,10 @@ static bool call(struct fx_simt *s, struct fx_state *st, u32 at)
 		return true;
 	}
 	if (!h) {
+		name = fx_helper_name(s->rules, insn->imm);
 		fx_simt_tell(s, FX_SIMT_HELPER, at, FX_NO_WHY,
-			     "helper %d is called, of which nothing is known on the device '%s'",
-			     insn->imm, s->rules->device);
+			     "the helper %s is called, which the device does not have", name);
+		free(name);
 		vary(&st->reg[BPF_REG_0], fx_simt_origin(s, at, "what an unknown helper returned"));
 		return true;
 	}

@@ -99,6 +99,7 @@ struct fx_simt {
 	u32 *parent;
 	const char **what;		/* of a source */
 	u32 *told;			/* of each instruction: errors, a bit each */
+	struct fx_told *lines;		/* of all programs */
 	u64 steps;
 };
 

@@ -94,7 +94,7 @@ static void look_into(const char *bytes, size_t n)
 	struct fx_bytecode c;
 
 	if (!fx_bytecode_open(bytes, n, &c)) {
-		fx_check_rules(&c, &fx_cuda_rules, "x.c", d);
+		fx_check_rules(&c, &fx_cuda_rules, "x.c", true, d);
 		fx_simt_check(&c, &fx_cuda_rules, "x.c", false, d);
 	}
 	fx_bytecode_close(&c);
