@@ -32,6 +32,9 @@
 #include <linux/fabric_ext.h>
 #include <linux/fabric_ext_nic.h>
 #include <bpf/bpf_helpers.h>
+#ifdef FX_FOR_CUDA
+#include <fabric_ext/cuda.bpf.h>
+#endif
 
 /* The errors that a guard may drop with. */
 #ifndef EPERM
@@ -45,6 +48,8 @@ enum fx_device {
 	FX_DEVICE_KERNEL	= 0,
 	FX_DEVICE_NIC		= 1,
 	FX_DEVICE_DPU		= 2,
+	FX_DEVICE_CPU		= 3,	/* functions that copy to a GPU */
+	FX_DEVICE_GPU		= 4,
 };
 
 /* What a packet of RoCEv2 does; only those that carry or ask for data are moves. */
@@ -140,7 +145,14 @@ struct fx_verdict fx_redirect(__u32 queue)
 /* Nanoseconds of a clock that never goes back. */
 static __always_inline __u64 fx_now(void)
 {
+#ifdef FX_FOR_PTX
+	__u64 ns;
+
+	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+	return ns;
+#else
 	return bpf_ktime_get_ns();
+#endif
 }
 
 /* ---- maps ---- */
@@ -194,6 +206,10 @@ static __always_inline __u64 fx_now(void)
 		*fx_entry += (n);					\
 })
 
+#ifdef FX_FOR_PTX
+#include <fabric_ext/ptx.bpf.h>
+#endif
+
 /* ---- the body ---- */
 
 /* What becomes of packets that are malformed or cut short. */
@@ -212,6 +228,12 @@ static __always_inline __u64 fx_now(void)
 #elif defined(FX_FOR_HOST)	/* C of the host: the body, or its types alone */
 #include <fabric_ext/context.bpf.h>
 #define FX_PORTABLE(...) _Static_assert(1, "a policy")
+#elif defined(FX_FOR_BPFTIME)
+#include <fabric_ext/glue_bpftime.bpf.h>
+#elif defined(FX_FOR_CUDA)
+#include <fabric_ext/glue_cuda.bpf.h>
+#elif defined(FX_FOR_PTX) || defined(FX_FOR_LANES)
+#include <fabric_ext/glue_ptx.bpf.h>
 #else
 #include <fabric_ext/glue_kernel.bpf.h>
 #endif
