@@ -10,6 +10,7 @@
 #include "bpflog.h"
 #include "diag.h"
 #include "lower/nic.h"
+#include "maps.h"
 #include "nic.h"
 #include "system.h"
 #include "util.h"
@@ -39,6 +40,7 @@ struct device {
 struct fx_nics {
 	const struct fx_bundle *bundle;
 	const struct fx_session_options *opt;
+	struct fx_maps *maps;
 	char *policy;
 	struct device *dev;
 	u32 n;
@@ -214,6 +216,23 @@ static enum fx_rc take_name(struct fx_nics *n, struct device *d)
 	return FX_RC_OK;
 }
 
+/* With the maps of other devices, or of this one when it was here before. */
+static enum fx_rc load_object(struct fx_nics *n, struct device *d)
+{
+	char *sub = fx_pins_nic(d->part->netdev);
+	enum fx_rc rc = fx_maps_before_load(n->maps, d->obj, sub);
+	int err = 0;
+
+	if (rc == FX_RC_OK)
+		err = bpf_object__load(d->obj);
+	if (err)
+		rc = refused(n, d, err);
+	else if (rc == FX_RC_OK)
+		rc = fx_maps_after_load(n->maps, d->obj);
+	free(sub);
+	return rc;
+}
+
 static enum fx_rc load(struct fx_nics *n, struct device *d)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "policy");
@@ -239,9 +258,9 @@ static enum fx_rc load(struct fx_nics *n, struct device *d)
 	wrong = size_maps(d);
 	if (wrong)
 		return unsound(n, d, wrong);
-	err = bpf_object__load(d->obj);
-	if (err)
-		return refused(n, d, err);
+	rc = load_object(n, d);
+	if (rc != FX_RC_OK)
+		return rc;
 	err = fill_maps(n, d);
 	if (!err)
 		return FX_RC_OK;
@@ -251,7 +270,8 @@ static enum fx_rc load(struct fx_nics *n, struct device *d)
 }
 
 enum fx_rc fx_nics_load(const struct fx_bundle *bundle,
-			const struct fx_session_options *opt, struct fx_nics **out)
+			const struct fx_session_options *opt, struct fx_maps *maps,
+			struct fx_nics **out)
 {
 	struct fx_nics *n = fx_calloc(1, sizeof(*n));
 	enum fx_rc rc;
@@ -259,6 +279,7 @@ enum fx_rc fx_nics_load(const struct fx_bundle *bundle,
 	*out = NULL;
 	n->bundle = bundle;
 	n->opt = opt;
+	n->maps = maps;
 	n->n = bundle->n_nic;
 	n->dev = fx_calloc(n->n, sizeof(*n->dev));
 	rc = find_devices(n);

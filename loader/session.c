@@ -11,6 +11,7 @@
 
 #include "bpflog.h"
 #include "diag.h"
+#include "maps.h"
 #include "names.h"
 #include "nic.h"
 #include "pins.h"
@@ -36,6 +37,7 @@ struct fx_session {
 	struct bpf_map *map;		/* the ops */
 	struct bpf_link *link;		/* NULL when another process' was updated */
 	struct fx_nics *nics;		/* NULL without network devices */
+	struct fx_maps *maps;		/* that devices share */
 	char *policy;			/* the ops' name */
 	bool loaded;			/* the graph is there for us to remove */
 };
@@ -302,8 +304,11 @@ static enum fx_rc load_policy(struct fx_session *s)
 	rc = set_ops(s);
 	if (rc != FX_RC_OK)
 		return rc;
+	rc = fx_maps_before_load(s->maps, s->obj, "kernel");
+	if (rc != FX_RC_OK)
+		return rc;
 	err = bpf_object__load(s->obj);
-	return err ? not_loaded(s, err) : FX_RC_OK;
+	return err ? not_loaded(s, err) : fx_maps_after_load(s->maps, s->obj);
 }
 
 static enum fx_rc not_attached(struct fx_session *s, int err)
@@ -408,6 +413,8 @@ static enum fx_rc attach_kernel(struct fx_session *s)
 	if (rc == FX_RC_OK)
 		rc = load_policy(s);
 	if (rc == FX_RC_OK)
+		rc = fx_maps_begin(s->maps);
+	if (rc == FX_RC_OK)
 		rc = s->opt.replace ? replace(s) : attach(s);
 	return rc;
 }
@@ -434,13 +441,18 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 		rc = fx_pins_lock(graph_name(s), true, &s->pins);
 	if (rc == FX_RC_OK)
 		rc = check_nics(s);
+	s->maps = fx_maps_new(graph_name(s), &bundle->maps, s->opt.replace);
 	/* what cannot be loaded is found before anything is attached */
 	if (rc == FX_RC_OK && bundle->n_nic)
-		rc = fx_nics_load(bundle, &s->opt, &s->nics);
+		rc = fx_nics_load(bundle, &s->opt, s->maps, &s->nics);
+	if (rc == FX_RC_OK)
+		rc = fx_maps_begin(s->maps);
 	if (rc == FX_RC_OK)
 		rc = attach_kernel(s);
 	if (rc == FX_RC_OK && s->nics)
 		rc = fx_nics_attach(s->nics, s->pins);
+	if (rc == FX_RC_OK && s->pins)
+		rc = fx_maps_pin(s->maps, s->pins);
 	if (rc != FX_RC_OK)
 		goto fail;
 
@@ -468,6 +480,7 @@ void fx_session_close(struct fx_session *s)
 	if (!s)
 		return;
 	fx_nics_close(s->nics);
+	fx_maps_free(s->maps);
 	/* a pinned link outlives its descriptor, another ends with it */
 	bpf_link__destroy(s->link);
 	bpf_object__close(s->obj);

@@ -15,6 +15,7 @@
 #include "../graph/codes.h"
 #include "../util.h"
 #include "clang.h"
+#include "map_errors.h"
 
 #define CLANG_SECONDS	120
 #define MAX_OBJECT	(64U << 20)
@@ -168,6 +169,8 @@ static enum fx_rc complain(const char *source, const char *define, int status,
 		       source);
 		return FX_RC_SYSTEM;
 	}
+	if (said && fx_map_errors(source, said))
+		return FX_RC_INPUT;
 	d = fx_diags_new(source, NULL, 0);
 	g = fx_diag(d, FX_E_POLICY_CLANG, whole,
 		    "the policy does not compile%s; clang's messages stand %s",
