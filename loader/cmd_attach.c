@@ -38,6 +38,31 @@ struct watch {
 	bool stop;
 };
 
+static void tell_repair(const struct fx_session *s, const char *graph)
+{
+	struct json_object *o, *list;
+	struct fx_words names = { 0 };
+	char *text;
+
+	fx_session_repaired(s, &names);
+	text = fx_words_text(&names, names.n);
+	if (names.n)
+		fx_info("graph '%s': the policy is in force again on %s", graph, text);
+	else
+		fx_info("graph '%s' is well, there is nothing to repair", graph);
+	free(text);
+	if (fx_json_mode) {
+		o = fx_json_object();
+		list = fx_json_array();
+		for (u32 i = 0; i < names.n; i++)
+			fx_json_add_str(list, names.word[i]);
+		fx_json_str(o, "graph", graph);
+		fx_json_put(o, "repaired", list);
+		fx_json_print(o);
+	}
+	fx_words_free(&names);
+}
+
 static void tell(struct fx_session *s, const char *graph, const struct config *c)
 {
 	struct fx_nl_graph *g = fx_alloc(sizeof(*g));
@@ -225,9 +250,15 @@ static enum fx_rc run(const void *config)
 	struct watch w = { .signals = -1 };
 	enum fx_rc rc;
 
-	if (c->command && (c->opt.pin || c->opt.replace)) {
-		fx_err("a pinned policy does not end with a command: leave out --pin and --replace, or -- %s",
+	const bool pinned = c->opt.pin || c->opt.replace || c->opt.repair;
+
+	if (c->command && pinned) {
+		fx_err("a pinned policy does not end with a command: leave out --pin, --replace and --repair, or -- %s",
 		       c->command[0]);
+		return FX_RC_INPUT;
+	}
+	if (c->opt.replace && c->opt.repair) {
+		fx_err("--replace puts another policy in place and --repair mends the one that is there; give one of them");
 		return FX_RC_INPUT;
 	}
 	rc = fx_bundle_open(c->bundle, &bundle);
@@ -241,8 +272,11 @@ static enum fx_rc run(const void *config)
 	rc = fx_session_attach(&bundle, &c->opt, &s);
 	if (rc != FX_RC_OK)
 		goto out;
-	tell(s, bundle.image.hdr->name, c);
-	if (!c->opt.pin && !c->opt.replace) {
+	if (c->opt.repair)
+		tell_repair(s, bundle.image.hdr->name);
+	else
+		tell(s, bundle.image.hdr->name, c);
+	if (!pinned) {
 		w.graph = bundle.image.hdr->name;
 		w.session = s;
 		rc = foreground(&w, c->command);
@@ -267,6 +301,9 @@ static const struct fx_option options[] = {
 	  .at = offsetof(struct config, opt.pin) },
 	{ "replace", 'r', FX_OPT_FLAG, .help = "swap the pinned policy of the graph",
 	  .at = offsetof(struct config, opt.replace) },
+	{ "repair", 'R', FX_OPT_FLAG,
+	  .help = "put the pinned policy in force again where it no longer is",
+	  .at = offsetof(struct config, opt.repair) },
 	{ "audit", 'a', FX_OPT_FLAG,
 	  .help = "record what would be refused, refuse nothing",
 	  .at = offsetof(struct config, opt.audit) },

@@ -12,6 +12,9 @@
 #include "diag.h"
 #include "json.h"
 #include "netlink.h"
+#include "nic.h"
+#include "nic_events.h"
+#include "pins.h"
 #include "rows.h"
 #include "session.h"
 #include "system.h"
@@ -33,7 +36,8 @@ struct source {
 
 struct stream {
 	const struct config *config;
-	struct fx_nl *ask;
+	struct fx_nl *nl, *ask;		/* NULL: no module has to do with it */
+	struct fx_nic_watch *nics;
 	struct source *source;
 	u32 n, cap;
 	u64 received;
@@ -118,35 +122,103 @@ static int left_ms(const struct config *c, u64 start)
 	return gone >= c->timeout ? 0 : (int)((c->timeout - gone + 999999) / 1000000);
 }
 
-static enum fx_rc follow(struct stream *s, struct fx_nl *nl, int signals)
+static void on_nic(const struct fx_nic_event *e, void *arg)
+{
+	struct stream *s = arg;
+
+	if (enough(s))
+		return;
+	s->received++;
+	fx_nic_event_print(e);
+	fflush(stdout);
+}
+
+/* Devices are looked at in between: they do not call. */
+static int wait_ms(const struct config *c, u64 start)
+{
+	int left = left_ms(c, start);
+
+	return left < 0 || left > FX_NIC_EVENTS_MS ? FX_NIC_EVENTS_MS : left;
+}
+
+static enum fx_rc follow(struct stream *s, int signals)
 {
 	struct pollfd fds[] = {
 		{ .fd = signals, .events = POLLIN },
-		{ .fd = fx_nl_fd(nl), .events = POLLIN },
+		{ .fd = s->nl ? fx_nl_fd(s->nl) : -1, .events = POLLIN },
 	};
 	u64 start = now_ns();
+	bool stop = false;
 	int err, n;
 
-	while (!enough(s)) {
-		n = poll(fds, ARRAY_SIZE(fds), left_ms(s->config, start));
+	while (!enough(s) && !stop && !ferror(stdout)) {
+		n = poll(fds, ARRAY_SIZE(fds), wait_ms(s->config, start));
 		if (n < 0 && errno != EINTR) {
 			fx_err("waiting failed: %s", strerror(errno));
 			return FX_RC_SYSTEM;
 		}
-		if (!n || (n > 0 && fds[0].revents))
-			break;
-		if (n < 0 || !fds[1].revents)
-			continue;
-		err = fx_nl_events_read(nl, on_message, s);
-		/* overflow: what comes next shows how many are missing */
-		if (err && err != -ENOBUFS && err != -EINTR) {
-			fx_err("events cannot be read: %s", fx_nl_why(nl));
-			return FX_RC_SYSTEM;
+		stop = !left_ms(s->config, start) || (n > 0 && fds[0].revents);
+		if (n > 0 && fds[1].revents) {
+			err = fx_nl_events_read(s->nl, on_message, s);
+			/* overflow: what comes next shows how many are missing */
+			if (err && err != -ENOBUFS && err != -EINTR) {
+				fx_err("events cannot be read: %s", fx_nl_why(s->nl));
+				return FX_RC_SYSTEM;
+			}
 		}
-		if (ferror(stdout))
-			break;
+		if (fx_nic_watch_look(s->nics, on_nic, s))
+			return FX_RC_SYSTEM;
 	}
 	return FX_RC_OK;
+}
+
+/* Is what was asked for on network devices, whatever the module knows of it? */
+static bool on_devices(const struct config *c)
+{
+	struct fx_words graphs = { 0 };
+	bool any;
+
+	if (c->graph)
+		return fx_nics_pinned(c->graph);
+	fx_pins_list_graphs(&graphs);
+	any = graphs.n;
+	fx_words_free(&graphs);
+	return any;
+}
+
+/* Begin where the module's graphs stand. */
+static enum fx_rc subscribe(struct stream *s)
+{
+	const struct config *c = s->config;
+	struct fx_nl_graph *g;
+	int err;
+
+	if (!fx_sys_module() && on_devices(c))
+		return FX_RC_OK;
+	s->ask = fx_nl_open();
+	s->nl = s->ask ? fx_nl_open() : NULL;
+	if (!s->nl)
+		return FX_RC_SYSTEM;
+	err = fx_nl_subscribe(s->nl);
+	if (err) {
+		fx_err("events cannot be received: %s", fx_nl_why(s->nl));
+		return FX_RC_SYSTEM;
+	}
+	if (!c->graph) {
+		if (!fx_nl_dump(s->ask, FX_CMD_GRAPH_GET, NULL, add_source, s))
+			return FX_RC_OK;
+		fx_err("the loaded graphs cannot be read: %s", fx_nl_why(s->ask));
+		return FX_RC_SYSTEM;
+	}
+	g = fx_alloc(sizeof(*g));
+	err = fx_nl_graph_get(s->ask, c->graph, g);
+	if (!err)
+		add_source(g, s);
+	free(g);
+	if (!err || (err == -ENOENT && on_devices(c)))
+		return FX_RC_OK;
+	fx_session_no_graph(s->ask, c->graph, err);
+	return fx_session_rc(err);
 }
 
 static enum fx_rc run(const void *config)
@@ -154,40 +226,19 @@ static enum fx_rc run(const void *config)
 	const struct config *c = config;
 	struct stream s = { .config = c };
 	enum fx_rc rc = FX_RC_SYSTEM;
-	struct fx_nl *nl = NULL, *ask = NULL;
-	struct fx_nl_graph *g = NULL;
-	int signals, err;
+	int signals;
 
 	/* before anything waits, so that a signal ends us with the totals */
 	signals = fx_sys_signals(false);
 	if (signals < 0)
 		return rc;
-	ask = fx_nl_open();
-	nl = ask ? fx_nl_open() : NULL;
-	if (!nl)
+	rc = subscribe(&s);
+	if (rc != FX_RC_OK)
 		goto out;
-	err = fx_nl_subscribe(nl);
-	if (err) {
-		fx_err("events cannot be received: %s", fx_nl_why(nl));
-		goto out;
-	}
-	if (c->graph) {
-		g = fx_alloc(sizeof(*g));
-		err = fx_nl_graph_get(ask, c->graph, g);
-		if (err) {
-			fx_session_no_graph(ask, c->graph, err);
-			rc = fx_session_rc(err);
-			goto out;
-		}
-		add_source(g, &s);
-	} else if (fx_nl_dump(ask, FX_CMD_GRAPH_GET, NULL, add_source, &s)) {
-		fx_err("the loaded graphs cannot be read: %s", fx_nl_why(ask));
-		goto out;
-	}
-	s.ask = ask;
+	s.nics = fx_nic_watch_new(c->graph);
 	for (u32 i = 0; i < s.n; i++)
 		know_names(&s, &s.source[i], false);
-	rc = follow(&s, nl, signals);
+	rc = follow(&s, signals);
 	fprintf(stderr, "events: %llu received, %llu lost\n", s.received, s.lost);
 out:
 	for (u32 i = 0; i < s.n; i++) {
@@ -195,9 +246,9 @@ out:
 		fx_tables_free(&s.source[i].tables);
 	}
 	free(s.source);
-	free(g);
-	fx_nl_close(nl);
-	fx_nl_close(ask);
+	fx_nic_watch_free(s.nics);
+	fx_nl_close(s.nl);
+	fx_nl_close(s.ask);
 	close(signals);
 	return rc;
 }
@@ -223,7 +274,8 @@ const struct fx_command fx_cmd_events = {
 	.summary = "follow what graphs and policies do",
 	.details =
 	"One line per event (-j: one JSON object per line) until a signal, --count or\n"
-	"--timeout; then, on standard error, how many were received and lost.\n",
+	"--timeout; then, on standard error, how many were received and lost. What\n"
+	"network devices counted within 100 ms is one event per edge and verdict.\n",
 	.operands = operands,
 	.options = options,
 	.config_size = sizeof(struct config),

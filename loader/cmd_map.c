@@ -55,7 +55,7 @@ static int read_array(const struct fx_shared *s, const struct fx_map_desc *d,
 
 	if (fd < 0)
 		return fd;
-	if (!fx_map_fits(fd, d->value_size, d->entries))
+	if (!fx_map_sized(fd, d->value_size, d->entries))
 		err = -EPROTO;
 	for (u32 i = 0; i < d->entries && !err; i++)
 		err = fx_map_rows(fd, d, i, 1, to + (size_t)i * d->value_size);

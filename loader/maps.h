@@ -111,14 +111,20 @@ const char *fx_map_list_parse(struct json_object *o, struct fx_map_list *out);
 
 struct fx_maps;
 
+enum fx_maps_how {
+	FX_MAPS_NEW,		/* nothing is pinned that counts */
+	FX_MAPS_REPLACE,	/* what is pinned and fits goes on */
+	FX_MAPS_REPAIR,		/* the same, and what does not fit is an error */
+};
+
 /**
  * fx_maps_new() - begin to wire the maps of one graph's devices
  * @graph: name
  * @known: what the bundle's manifest lists; borrowed until fx_maps_free()
- * @pinned: look for maps that are pinned already
+ * @how: what becomes of maps that are pinned
  */
 struct fx_maps *fx_maps_new(const char *graph, const struct fx_map_list *known,
-			    bool pinned);
+			    enum fx_maps_how how);
 void fx_maps_free(struct fx_maps *m);
 
 /**
@@ -227,7 +233,7 @@ int fx_shared_bounded(const struct fx_shared *s, const struct fx_map_desc *d,
 		      struct fx_bounded *entry, u64 *synced);
 
 /* Has an open map keys of four bytes, and these sizes? */
-bool fx_map_fits(int fd, u32 value_size, u32 entries);
+bool fx_map_sized(int fd, u32 value_size, u32 entries);
 
 /* 0 or -errno: rows @first to @first + @n of an array, @d->raw_size bytes each. */
 int fx_map_rows(int fd, const struct fx_map_desc *d, u32 first, u32 n, void *rows);

@@ -146,7 +146,7 @@ enum fx_rc fx_shared_find(const char *graph, const char *map, struct fx_shared *
 	return FX_RC_INPUT;
 }
 
-bool fx_map_fits(int fd, u32 value_size, u32 entries)
+bool fx_map_sized(int fd, u32 value_size, u32 entries)
 {
 	struct bpf_map_info info = { 0 };
 	u32 len = sizeof(info);
@@ -161,7 +161,7 @@ static int get_sized(const struct fx_shared *s, const char *file, u32 value, u32
 {
 	int fd = fx_shared_get(s, file);
 
-	if (fd >= 0 && !fx_map_fits(fd, value, entries)) {
+	if (fd >= 0 && !fx_map_sized(fd, value, entries)) {
 		close(fd);
 		fd = -EPROTO;
 	}

@@ -33,7 +33,7 @@ struct wired {
 struct fx_maps {
 	char *graph;
 	const struct fx_map_list *known;
-	bool look;			/* for what is pinned */
+	enum fx_maps_how how;
 	struct wired *map;
 	u32 n, cap;
 	struct fx_remote_name *remote;
@@ -41,13 +41,13 @@ struct fx_maps {
 };
 
 struct fx_maps *fx_maps_new(const char *graph, const struct fx_map_list *known,
-			    bool pinned)
+			    enum fx_maps_how how)
 {
 	struct fx_maps *m = fx_calloc(1, sizeof(*m));
 
 	m->graph = fx_strdup(graph);
 	m->known = known;
-	m->look = pinned;
+	m->how = how;
 	return m;
 }
 
@@ -132,22 +132,23 @@ static bool fits(int fd, const struct bpf_map *map)
 	       info.map_flags == bpf_map__map_flags(map);
 }
 
-/* The map as it is pinned, or -1: another policy's is left where it is. */
+/* The map as it is pinned; -ENOENT; -ESTALE when it is not like this one. */
 static int pinned(const struct fx_maps *m, const char *file, const struct bpf_map *map)
 {
-	struct fx_shared s = { 0 };
-	int fd = -1;
+	const char *name = bpf_map__name(map);
+	const struct fx_map_desc *old;
+	struct fx_shared s;
+	int fd = -ENOENT;
 
-	if (m->look && !fx_shared_open(m->graph, &s)) {
-		const struct fx_map_desc *old = fx_map_find(&s.maps, bpf_map__name(map));
-		const struct fx_map_desc *now = fx_map_find(m->known, bpf_map__name(map));
-
-		fd = old && fx_map_same(old, now) ? fx_shared_get(&s, file) : -1;
-	}
-	fx_shared_close(&s);
-	if (fd >= 0 && !fits(fd, map)) {
-		close(fd);
-		fd = -1;
+	if (m->how != FX_MAPS_NEW && !fx_shared_open(m->graph, &s)) {
+		old = fx_map_find(&s.maps, name);
+		fd = old ? fx_shared_get(&s, file) : -ENOENT;
+		if (fd >= 0 && (!fits(fd, map) ||
+				!fx_map_same(old, fx_map_find(m->known, name)))) {
+			close(fd);
+			fd = -ESTALE;
+		}
+		fx_shared_close(&s);
 	}
 	return fd;
 }
@@ -161,7 +162,13 @@ static enum fx_rc give(struct fx_maps *m, struct bpf_map *map,
 	if (!w) {
 		int fd = pinned(m, file, map);
 
-		w = add(m, file, d, fd, fd >= 0);
+		/* the devices that were not away have the other one */
+		if (fd == -ESTALE && m->how == FX_MAPS_REPAIR) {
+			free(file);
+			return unsound(m, device, d->name,
+				       "what is attached has another class or size of it: attach --replace");
+		}
+		w = add(m, file, d, fd < 0 ? -1 : fd, fd >= 0);
 	}
 	free(file);
 	if (w->fd < 0)
@@ -343,20 +350,28 @@ static void sweep(const struct fx_maps *m, struct fx_pins *pins)
 	fx_shared_close(&s);
 }
 
-/* One record per map, not per shard, and what else the manifest lists. */
+/*
+ * One record per map, not per shard: as it was wired now, or before, when this
+ * is a repair of other devices than those that have it.
+ */
 static u32 list_maps(const struct fx_maps *m, struct fx_map_desc *list)
 {
-	u32 n = 0;
+	const struct fx_map_desc *old;
+	struct fx_shared s;
 
+	fx_shared_open(m->graph, &s);
 	for (u32 i = 0; i < m->known->n; i++) {
-		list[n] = m->known->map[i];
-		list[n].raw_size = list[n].cls == FX_MAP_LOCAL ? list[n].value_size : 0;
+		list[i] = m->known->map[i];
+		list[i].raw_size = list[i].cls == FX_MAP_LOCAL ? list[i].value_size : 0;
+		old = fx_map_find(&s.maps, list[i].name);
+		if (old && m->how != FX_MAPS_NEW && fx_map_same(old, &list[i]))
+			list[i] = *old;
 		for (u32 j = 0; j < m->n; j++)
-			if (!strcmp(m->map[j].desc.name, list[n].name))
-				list[n] = m->map[j].desc;
-		n++;
+			if (!strcmp(m->map[j].desc.name, list[i].name))
+				list[i] = m->map[j].desc;
 	}
-	return n;
+	fx_shared_close(&s);
+	return m->known->n;
 }
 
 enum fx_rc fx_maps_pin(struct fx_maps *m, struct fx_pins *pins)
@@ -377,10 +392,10 @@ enum fx_rc fx_maps_pin(struct fx_maps *m, struct fx_pins *pins)
 		return rc;
 	sweep(m, pins);
 	/* last, as it says what the other names are */
-	unlinkat(pins->fd, "shared/" REMOTES, 0);
-	unlinkat(pins->fd, "shared/" MAPS, 0);
 	list = fx_calloc(m->known->n, sizeof(*list));
 	n = list_maps(m, list);
+	unlinkat(pins->fd, "shared/" REMOTES, 0);
+	unlinkat(pins->fd, "shared/" MAPS, 0);
 	rc = pin_table(pins, REMOTES, m->remote, m->n_remote, sizeof(*m->remote));
 	if (rc == FX_RC_OK)
 		rc = pin_table(pins, MAPS, list, n, sizeof(*list));

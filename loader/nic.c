@@ -12,38 +12,16 @@
 #include "lower/nic.h"
 #include "maps.h"
 #include "nic.h"
+#include "nic_dev.h"
 #include "system.h"
 #include "util.h"
 
 #define FOUND_SHOWN	12	/* devices listed in one sentence */
 
-enum { LINK_XDP, LINK_TC_IN, LINK_TC_OUT, LINKS };
-
-/* Pinned under these names; which program, for which direction. */
-static const struct {
-	const char *pin, *prog, *what;
-	u8 dir;
-} links[LINKS] = {
-	[LINK_XDP] = { "xdp", FX_NIC_PROG_IN, "XDP", FX_DIR_IN },
-	[LINK_TC_IN] = { "tc_in", FX_NIC_PROG_MARK, "tcx ingress", FX_DIR_IN },
-	[LINK_TC_OUT] = { "tc_out", FX_NIC_PROG_OUT, "tcx egress", FX_DIR_OUT },
-};
-
-struct device {
-	const struct fx_bundle_nic *part;
-	u32 ifindex;
-	struct bpf_object *obj;
-	struct bpf_link *link[LINKS];
-	bool wants[FX_DIRS];
-};
-
-struct fx_nics {
-	const struct fx_bundle *bundle;
-	const struct fx_session_options *opt;
-	struct fx_maps *maps;
-	char *policy;
-	struct device *dev;
-	u32 n;
+const struct fx_nic_link fx_nic_links[FX_NIC_LINKS] = {
+	[FX_NIC_XDP] = { "xdp", FX_NIC_PROG_IN, "XDP", FX_DIR_IN },
+	[FX_NIC_TC_IN] = { "tc_in", FX_NIC_PROG_MARK, "tcx ingress", FX_DIR_IN },
+	[FX_NIC_TC_OUT] = { "tc_out", FX_NIC_PROG_OUT, "tcx egress", FX_DIR_OUT },
 };
 
 const char *fx_nics_policy(const struct fx_nics *n)
@@ -53,7 +31,7 @@ const char *fx_nics_policy(const struct fx_nics *n)
 
 /* ---- devices ---------------------------------------------------------- */
 
-static void absent(const struct fx_nics *n, const struct device *d)
+static void absent(const struct fx_nics *n, const struct fx_nic_dev *d)
 {
 	struct if_nameindex *all = if_nameindex();
 	struct fx_words found = { 0 };
@@ -74,29 +52,53 @@ static void absent(const struct fx_nics *n, const struct device *d)
 	fx_words_free(&found);
 }
 
-/* All of them, before any is touched. */
+/* Every link that the part wants holds the device as it is now. */
+static bool is_well(const struct fx_nics *n, const struct fx_nic_dev *d)
+{
+	char *dir = fx_pins_dir(n->bundle->image.hdr->name);
+	char *sub = fx_pins_nic(d->part->netdev);
+	bool well = d->ifindex;
+
+	for (u32 i = 0; i < FX_NIC_LINKS && well; i++)
+		if (d->wants[fx_nic_links[i].dir])
+			well = fx_nic_link_ifindex(dir, sub, fx_nic_links[i].pin) ==
+			       (int)d->ifindex;
+	free(sub);
+	free(dir);
+	return well;
+}
+
+/*
+ * All of them, before any is touched; in a repair those that need one, and
+ * what is away does not keep the others from it.
+ */
 static enum fx_rc find_devices(struct fx_nics *n)
 {
 	enum fx_rc rc = FX_RC_OK;
 
-	for (u32 i = 0; i < n->n; i++) {
-		struct device *d = &n->dev[i];
+	for (u32 i = 0; i < n->bundle->n_nic; i++) {
+		struct fx_nic_dev *d = &n->dev[n->n];
 
-		d->part = &n->bundle->nic[i];
+		*d = (struct fx_nic_dev){ .part = &n->bundle->nic[i] };
 		d->ifindex = if_nametoindex(d->part->netdev);
 		for (u32 j = 0; j < d->part->n_flow; j++)
 			d->wants[d->part->flow[j].dir] = true;
-		if (d->ifindex)
+		if (n->opt->repair && is_well(n, d))
 			continue;
+		if (d->ifindex) {
+			n->n++;
+			continue;
+		}
 		absent(n, d);
-		rc = FX_RC_INPUT;
+		n->away = true;
+		rc = n->opt->repair ? FX_RC_OK : FX_RC_INPUT;
 	}
 	return rc;
 }
 
 /* ---- programs and maps ------------------------------------------------ */
 
-static enum fx_rc unsound(const struct fx_nics *n, const struct device *d,
+static enum fx_rc unsound(const struct fx_nics *n, const struct fx_nic_dev *d,
 			  const char *what)
 {
 	fx_err("%s/nic/%s/policy.bpf.o: it has no '%s' as this fabricctl knows it; compile the bundle again",
@@ -104,7 +106,7 @@ static enum fx_rc unsound(const struct fx_nics *n, const struct device *d,
 	return FX_RC_INPUT;
 }
 
-static enum fx_rc refused(const struct fx_nics *n, const struct device *d, int err)
+static enum fx_rc refused(const struct fx_nics *n, const struct fx_nic_dev *d, int err)
 {
 	char *why = fx_bpflog_reason(fx_bpflog_text());
 
@@ -115,7 +117,7 @@ static enum fx_rc refused(const struct fx_nics *n, const struct device *d, int e
 }
 
 /* Every map that is written from here, with its sizes; NULL when all is well. */
-static const char *size_maps(struct device *d)
+static const char *size_maps(struct fx_nic_dev *d)
 {
 	const u32 rows = d->part->n_flow;
 	const struct {
@@ -141,7 +143,7 @@ static const char *size_maps(struct device *d)
 	return NULL;
 }
 
-static int put(struct device *d, const char *map, const void *key, const void *value)
+static int put(struct fx_nic_dev *d, const char *map, const void *key, const void *value)
 {
 	struct bpf_map *m = bpf_object__find_map_by_name(d->obj, map);
 
@@ -163,7 +165,7 @@ static u32 number_of(struct fx_nic_conf *conf, struct fx_flow_key *mask,
 	return first + i;
 }
 
-static int put_flow(const struct fx_nics *n, struct device *d, u32 i, u32 mask)
+static int put_flow(const struct fx_nics *n, struct fx_nic_dev *d, u32 i, u32 mask)
 {
 	const struct fx_nic_flow *f = &d->part->flow[i];
 	struct fx_nic_row row = { .edge = f->edge, .cls = f->cls, .dir = f->dir,
@@ -177,7 +179,7 @@ static int put_flow(const struct fx_nics *n, struct device *d, u32 i, u32 mask)
 	return err ? err : put(d, "fx_rows", &i, &row);
 }
 
-static int fill_maps(const struct fx_nics *n, struct device *d)
+static int fill_maps(const struct fx_nics *n, struct fx_nic_dev *d)
 {
 	struct fx_flow_key mask[FX_DIRS * FX_NIC_MAX_MASKS] = { 0 };
 	const struct fx_image_hdr *hdr = n->bundle->image.hdr;
@@ -201,7 +203,7 @@ static int fill_maps(const struct fx_nics *n, struct device *d)
 	return err ? err : put(d, "fx_conf", &zero, &conf);
 }
 
-static enum fx_rc take_name(struct fx_nics *n, struct device *d)
+static enum fx_rc take_name(struct fx_nics *n, struct fx_nic_dev *d)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(d->obj, FX_NIC_ABOUT);
 	const struct fx_nic_policy *about;
@@ -217,7 +219,7 @@ static enum fx_rc take_name(struct fx_nics *n, struct device *d)
 }
 
 /* With the maps of other devices, or of this one when it was here before. */
-static enum fx_rc load_object(struct fx_nics *n, struct device *d)
+static enum fx_rc load_object(struct fx_nics *n, struct fx_nic_dev *d)
 {
 	char *sub = fx_pins_nic(d->part->netdev);
 	enum fx_rc rc = fx_maps_before_load(n->maps, d->obj, sub);
@@ -233,7 +235,34 @@ static enum fx_rc load_object(struct fx_nics *n, struct device *d)
 	return rc;
 }
 
-static enum fx_rc load(struct fx_nics *n, struct device *d)
+/* What was counted before stays counted: the programs go on in the same maps. */
+static enum fx_rc keep_counts(const struct fx_nics *n, struct fx_nic_dev *d)
+{
+	static const char *const names[] = { "fx_counts", "fx_totals" };
+	char *dir = fx_pins_dir(n->bundle->image.hdr->name);
+	char *sub = fx_pins_nic(d->part->netdev);
+	enum fx_rc rc = FX_RC_OK;
+
+	for (u32 i = 0; i < ARRAY_SIZE(names) && rc == FX_RC_OK; i++) {
+		struct bpf_map *m = bpf_object__find_map_by_name(d->obj, names[i]);
+		char *path = fx_asprintf("%s/%s/maps/%s", dir, sub, names[i]);
+		int fd = bpf_obj_get(path);
+
+		/* without it they begin anew; a map of another size is no part of this */
+		if (fd >= 0 && fx_map_fits(fd, m) && bpf_map__reuse_fd(m, fd)) {
+			fx_err("%s cannot be used again: %s", path, strerror(errno));
+			rc = FX_RC_SYSTEM;
+		}
+		if (fd >= 0)
+			close(fd);
+		free(path);
+	}
+	free(sub);
+	free(dir);
+	return rc;
+}
+
+enum fx_rc fx_nic_load_dev(struct fx_nics *n, struct fx_nic_dev *d)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "policy");
 	struct bpf_program *prog;
@@ -249,15 +278,19 @@ static enum fx_rc load(struct fx_nics *n, struct device *d)
 	rc = take_name(n, d);
 	if (rc != FX_RC_OK)
 		return rc;
-	for (u32 i = 0; i < LINKS; i++) {
-		prog = bpf_object__find_program_by_name(d->obj, links[i].prog);
+	for (u32 i = 0; i < FX_NIC_LINKS; i++) {
+		prog = bpf_object__find_program_by_name(d->obj, fx_nic_links[i].prog);
 		if (!prog)
-			return unsound(n, d, links[i].prog);
-		bpf_program__set_autoload(prog, d->wants[links[i].dir]);
+			return unsound(n, d, fx_nic_links[i].prog);
+		bpf_program__set_autoload(prog, d->wants[fx_nic_links[i].dir]);
 	}
 	wrong = size_maps(d);
 	if (wrong)
 		return unsound(n, d, wrong);
+	if (n->opt->replace || n->opt->repair)
+		rc = keep_counts(n, d);
+	if (rc != FX_RC_OK)
+		return rc;
 	rc = load_object(n, d);
 	if (rc != FX_RC_OK)
 		return rc;
@@ -280,11 +313,10 @@ enum fx_rc fx_nics_load(const struct fx_bundle *bundle,
 	n->bundle = bundle;
 	n->opt = opt;
 	n->maps = maps;
-	n->n = bundle->n_nic;
-	n->dev = fx_calloc(n->n, sizeof(*n->dev));
+	n->dev = fx_calloc(bundle->n_nic, sizeof(*n->dev));
 	rc = find_devices(n);
 	for (u32 i = 0; i < n->n && rc == FX_RC_OK; i++)
-		rc = load(n, &n->dev[i]);
+		rc = fx_nic_load_dev(n, &n->dev[i]);
 	if (rc == FX_RC_OK)
 		*out = n;
 	else
@@ -294,7 +326,7 @@ enum fx_rc fx_nics_load(const struct fx_bundle *bundle,
 
 /* ---- attach ----------------------------------------------------------- */
 
-static enum fx_rc attach_failed(const struct device *d, u32 i, int err)
+static enum fx_rc attach_failed(const struct fx_nic_dev *d, u32 i, int err)
 {
 	const char *why = strerror(-err);
 	enum fx_rc rc = FX_RC_SYSTEM;
@@ -304,23 +336,23 @@ static enum fx_rc attach_failed(const struct device *d, u32 i, int err)
 		rc = FX_RC_INPUT;
 	} else if (err == -ENODEV) {
 		why = "the device went away meanwhile";
-	} else if (err == -EINVAL && i != LINK_XDP) {
+	} else if (err == -EINVAL && i != FX_NIC_XDP) {
 		why = "this kernel has no tcx, which 6.6 and later have";
 	}
-	fx_err("no %s program can be put on netdev '%s': %s", links[i].what,
+	fx_err("no %s program can be put on netdev '%s': %s", fx_nic_links[i].what,
 	       d->part->netdev, why);
 	return rc;
 }
 
-static enum fx_rc attach_device(struct device *d)
+enum fx_rc fx_nic_attach_dev(struct fx_nic_dev *d)
 {
-	for (u32 i = 0; i < LINKS; i++) {
+	for (u32 i = 0; i < FX_NIC_LINKS; i++) {
 		struct bpf_program *prog;
 
-		if (!d->wants[links[i].dir])
+		if (!d->wants[fx_nic_links[i].dir])
 			continue;
-		prog = bpf_object__find_program_by_name(d->obj, links[i].prog);
-		d->link[i] = i == LINK_XDP ?
+		prog = bpf_object__find_program_by_name(d->obj, fx_nic_links[i].prog);
+		d->link[i] = i == FX_NIC_XDP ?
 			     bpf_program__attach_xdp(prog, d->ifindex) :
 			     bpf_program__attach_tcx(prog, d->ifindex, NULL);
 		if (!d->link[i])
@@ -329,14 +361,14 @@ static enum fx_rc attach_device(struct device *d)
 	return FX_RC_OK;
 }
 
-static enum fx_rc pin_device(const struct device *d, struct fx_pins *pins)
+enum fx_rc fx_nic_pin_dev(const struct fx_nic_dev *d, struct fx_pins *pins)
 {
 	char *sub = fx_pins_nic(d->part->netdev);
 	enum fx_rc rc = fx_pins_write(pins, sub, d->obj);
 
-	for (u32 i = 0; i < LINKS && rc == FX_RC_OK; i++)
+	for (u32 i = 0; i < FX_NIC_LINKS && rc == FX_RC_OK; i++)
 		if (d->link[i])
-			rc = fx_pins_write_at(pins, sub, links[i].pin,
+			rc = fx_pins_write_at(pins, sub, fx_nic_links[i].pin,
 					      bpf_link__fd(d->link[i]));
 	free(sub);
 	return rc;
@@ -348,9 +380,9 @@ enum fx_rc fx_nics_attach(struct fx_nics *n, struct fx_pins *pins)
 
 	/* what goes wrong at a device goes wrong before anything is pinned */
 	for (u32 i = 0; i < n->n && rc == FX_RC_OK; i++)
-		rc = attach_device(&n->dev[i]);
+		rc = fx_nic_attach_dev(&n->dev[i]);
 	for (u32 i = 0; i < n->n && pins && rc == FX_RC_OK; i++)
-		rc = pin_device(&n->dev[i], pins);
+		rc = fx_nic_pin_dev(&n->dev[i], pins);
 	return rc;
 }
 
@@ -360,109 +392,14 @@ void fx_nics_close(struct fx_nics *n)
 		return;
 	for (u32 i = 0; i < n->n; i++) {
 		/* what is pinned outlives its descriptor */
-		for (u32 j = 0; j < LINKS; j++)
+		for (u32 j = 0; j < FX_NIC_LINKS; j++) {
 			bpf_link__destroy(n->dev[i].link[j]);
+			fx_close(n->dev[i].old_link[j]);
+			fx_close(n->dev[i].old_prog[j]);
+		}
 		bpf_object__close(n->dev[i].obj);
 	}
 	free(n->dev);
 	free(n->policy);
 	free(n);
-}
-
-/* ---- what is pinned --------------------------------------------------- */
-
-bool fx_map_is(int fd, u32 key, u32 value)
-{
-	struct bpf_map_info info = { 0 };
-	u32 len = sizeof(info);
-
-	return !bpf_map_get_info_by_fd(fd, &info, &len) && info.key_size == key &&
-	       info.value_size == value;
-}
-
-bool fx_nics_pinned(const char *graph)
-{
-	struct fx_words subs = { 0 };
-	bool pinned;
-
-	fx_pins_list_nics(graph, &subs);
-	pinned = subs.n;
-	fx_words_free(&subs);
-	return pinned;
-}
-
-static int end_link(const char *dir, const char *sub, const char *name)
-{
-	char *path = fx_asprintf("%s/%s/%s", dir, sub, name);
-	int fd = bpf_obj_get(path);
-	int err = 0;
-
-	free(path);
-	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
-	/* at once, and not when the last of its descriptors happens to close */
-	if (bpf_link_detach(fd) && errno != ENOLINK && errno != EINVAL)
-		err = -errno;
-	close(fd);
-	return err;
-}
-
-enum fx_rc fx_nics_detach(const char *graph, const struct fx_pins *pins)
-{
-	struct fx_words subs = { 0 };
-	enum fx_rc rc = FX_RC_OK;
-
-	fx_pins_list_nics(graph, &subs);
-	for (u32 i = 0; i < subs.n; i++) {
-		for (u32 j = 0; j < LINKS; j++) {
-			int err = end_link(pins->dir, subs.word[i], links[j].pin);
-
-			if (!err)
-				continue;
-			fx_err("%s/%s/%s cannot be detached: %s", pins->dir,
-			       subs.word[i], links[j].pin, strerror(-err));
-			rc = FX_RC_SYSTEM;
-		}
-	}
-	fx_words_free(&subs);
-	return rc;
-}
-
-static int bypass(const char *path)
-{
-	struct fx_nic_conf conf;
-	const u32 zero = 0;
-	int fd = bpf_obj_get(path);
-	int err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (!fx_map_is(fd, sizeof(zero), sizeof(conf)))
-		err = -EPROTO;
-	else if (bpf_map_lookup_elem(fd, &zero, &conf))
-		err = -errno;
-	conf.flags |= FX_NIC_F_BYPASS;
-	if (!err && bpf_map_update_elem(fd, &zero, &conf, BPF_EXIST))
-		err = -errno;
-	close(fd);
-	return err;
-}
-
-int fx_nics_bypass(const char *graph)
-{
-	char *dir = fx_pins_dir(graph);
-	struct fx_words subs = { 0 };
-	int err = 0;
-
-	fx_pins_list_nics(graph, &subs);
-	for (u32 i = 0; i < subs.n; i++) {
-		char *path = fx_asprintf("%s/%s/maps/fx_conf", dir, subs.word[i]);
-		int rc = bypass(path);
-
-		err = err ? err : rc;
-		free(path);
-	}
-	fx_words_free(&subs);
-	free(dir);
-	return err;
 }

@@ -9,6 +9,7 @@
 
 struct fx_maps;
 struct fx_nics;
+struct fx_words;
 
 /**
  * fx_nics_load() - load the programs of a bundle's devices, and fill the maps
@@ -33,6 +34,40 @@ enum fx_rc fx_nics_load(const struct fx_bundle *bundle,
  */
 enum fx_rc fx_nics_attach(struct fx_nics *n, struct fx_pins *pins);
 void fx_nics_close(struct fx_nics *n);
+
+/* Is what is pinned on devices of the bundle's graph? Else after one sentence. */
+enum fx_rc fx_nics_check_graph(const struct fx_bundle *b);
+/**
+ * fx_nics_check_replace() - whether a bundle may replace what is on devices
+ * @b: opened
+ *
+ * It may when it is for the same graph and the same devices.
+ */
+enum fx_rc fx_nics_check_replace(const struct fx_bundle *b);
+
+/**
+ * fx_nics_replace() - put loaded programs in the place of the pinned ones
+ * @n: loaded with the option `replace`, so that counters go on
+ * @pins: the graph's
+ *
+ * Each program is swapped between two packets, and all are or none. What
+ * follows may fail: then fx_nics_replace_undo(), else fx_nics_replace_done().
+ */
+enum fx_rc fx_nics_replace(struct fx_nics *n, struct fx_pins *pins);
+void fx_nics_replace_undo(struct fx_nics *n, struct fx_pins *pins);
+enum fx_rc fx_nics_replace_done(struct fx_nics *n, struct fx_pins *pins);
+
+/**
+ * fx_nics_repair() - put programs on devices that lost them
+ * @n: loaded with the option `repair`: devices that are well are left out
+ * @pins: the graph's
+ *
+ * Mends what can be. Return: FX_RC_OK when all is well now; else one sentence
+ * per device was printed.
+ */
+enum fx_rc fx_nics_repair(struct fx_nics *n, struct fx_pins *pins);
+/* "nic v0" of each that was mended. */
+void fx_nics_repaired(const struct fx_nics *n, struct fx_words *names);
 
 /* The policy's name, as the bundle's objects have it. */
 const char *fx_nics_policy(const struct fx_nics *n);

@@ -10,6 +10,7 @@
 #include "diag.h"
 #include "json.h"
 #include "nic.h"
+#include "nic_dev.h"
 #include "nic_rows.h"
 #include "pins.h"
 #include "system.h"
@@ -74,39 +75,11 @@ static int read_sums(const char *dir, const char *name, u32 n, void *sums, u32 s
 	return err;
 }
 
-/* Does the link still hold a device? One whose device went away does not. */
-static bool link_holds(const char *dir, const char *name)
-{
-	struct bpf_link_info info = { 0 };
-	char *path = fx_asprintf("%s/%s", dir, name);
-	int fd = bpf_obj_get(path);
-	u32 len = sizeof(info);
-	bool holds = false;
-
-	free(path);
-	if (fd < 0)
-		return false;
-	if (!bpf_link_get_info_by_fd(fd, &info, &len))
-		holds = info.type == BPF_LINK_TYPE_XDP ? info.xdp.ifindex :
-			info.type == BPF_LINK_TYPE_TCX ? info.tcx.ifindex : 0;
-	close(fd);
-	return holds;
-}
-
-static int read_view(const char *dir, struct fx_nic_view *v)
+static int read_counts(const char *dir, struct fx_nic_view *v)
 {
 	struct fx_nic_conf *c = &v->conf;
-	int err = read_array(dir, "fx_conf", 1, c, sizeof(*c));
+	int err;
 
-	if (err)
-		return err;
-	/* whoever may write the maps may do worse; still, ends are ends */
-	c->graph[FX_NAME_LEN - 1] = '\0';
-	c->policy[FX_NAME_LEN - 1] = '\0';
-	c->netdev[FX_NIC_NAME_LEN - 1] = '\0';
-	if (c->rows > FX_NIC_MAX_FLOWS)
-		return -EPROTO;
-	v->attached = link_holds(dir, "xdp") || link_holds(dir, "tc_out");
 	v->row = fx_calloc(c->rows + 1, sizeof(*v->row));
 	v->count = fx_calloc(c->rows + 1, sizeof(*v->count));
 	err = read_array(dir, "fx_rows", c->rows, v->row, sizeof(*v->row));
@@ -124,6 +97,35 @@ static int read_view(const char *dir, struct fx_nic_view *v)
 	return err;
 }
 
+static int read_view(const char *graph_dir, const char *sub, struct fx_nic_view *v)
+{
+	char *dir = fx_asprintf("%s/%s", graph_dir, sub);
+	struct fx_nic_conf *c = &v->conf;
+	int err;
+
+	err = read_array(dir, "fx_conf", 1, c, sizeof(*c));
+	if (err)
+		goto out;
+	/* whoever may write the maps may do worse; still, ends are ends */
+	c->graph[FX_NAME_LEN - 1] = '\0';
+	c->policy[FX_NAME_LEN - 1] = '\0';
+	c->netdev[FX_NIC_NAME_LEN - 1] = '\0';
+	err = c->rows > FX_NIC_MAX_FLOWS ? -EPROTO : read_counts(dir, v);
+	/* all that are pinned hold a device, and one is */
+	for (u32 i = 0; i < FX_NIC_LINKS && !err; i++) {
+		int holds = fx_nic_link_ifindex(graph_dir, sub, fx_nic_links[i].pin);
+
+		v->attached = v->attached || holds > 0;
+		if (!holds) {
+			v->attached = false;
+			break;
+		}
+	}
+out:
+	free(dir);
+	return err;
+}
+
 int fx_nic_views_read(const char *graph, struct fx_nic_views *v)
 {
 	char *dir = fx_pins_dir(graph);
@@ -133,11 +135,9 @@ int fx_nic_views_read(const char *graph, struct fx_nic_views *v)
 	memset(v, 0, sizeof(*v));
 	fx_pins_list_nics(graph, &subs);
 	for (u32 i = 0; i < subs.n && !err; i++) {
-		char *sub = fx_asprintf("%s/%s", dir, subs.word[i]);
-
 		fx_grow(v->view, v->n, v->cap);
 		memset(&v->view[v->n], 0, sizeof(*v->view));
-		err = read_view(sub, &v->view[v->n++]);
+		err = read_view(dir, subs.word[i], &v->view[v->n++]);
 		/* detached under our eyes, or half of an attach that was killed */
 		if (err == -ENOENT) {
 			v->n--;
@@ -145,11 +145,10 @@ int fx_nic_views_read(const char *graph, struct fx_nic_views *v)
 			free(v->view[v->n].count);
 			err = 0;
 		} else if (err) {
-			fx_err("%s cannot be read: %s", sub,
+			fx_err("%s/%s cannot be read: %s", dir, subs.word[i],
 			       err == -EPROTO ? "it is of another version of fabricctl" :
 			       strerror(-err));
 		}
-		free(sub);
 	}
 	if (err)
 		fx_nic_views_free(v);

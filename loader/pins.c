@@ -318,22 +318,38 @@ int fx_pins_link(const struct fx_pins *p)
 	return fd;
 }
 
-enum fx_rc fx_pins_swap(struct fx_pins *p, const char *sub)
+int fx_pins_end_link(const struct fx_pins *p)
+{
+	int link = fx_pins_link(p);
+	int err = 0;
+
+	if (link < 0)
+		return link == -ENOENT ? 0 : link;
+	/* at once, and not when the last of its descriptors happens to close */
+	if (bpf_link_detach(link) && errno != ENOLINK && errno != EINVAL)
+		err = -errno;
+	close(link);
+	return err;
+}
+
+enum fx_rc fx_pins_swap(struct fx_pins *p, const char *from, const char *to)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(parts); i++) {
-		char *new = fx_asprintf("%s/%s", sub, parts[i]);
-		int err = renameat2(p->fd, new, p->fd, parts[i], RENAME_EXCHANGE);
+		char *new = fx_asprintf("%s/%s", from, parts[i]);
+		char *old = fx_asprintf("%s%s%s", to, *to ? "/" : "", parts[i]);
+		int err = renameat2(p->fd, new, p->fd, old, RENAME_EXCHANGE);
 
 		if (err && errno == ENOENT)
-			err = renameat2(p->fd, new, p->fd, parts[i], 0);
+			err = renameat2(p->fd, new, p->fd, old, 0);
 		if (err)
 			fx_err("%s/%s cannot take the place of %s: %s", p->dir,
-			       new, parts[i], strerror(errno));
+			       new, old, strerror(errno));
+		free(old);
 		free(new);
 		if (err)
 			return FX_RC_SYSTEM;
 	}
-	fx_pins_remove_sub(p, sub);
+	fx_pins_remove_sub(p, from);
 	return FX_RC_OK;
 }
 
@@ -373,8 +389,9 @@ void fx_pins_remove_sub(struct fx_pins *p, const char *sub)
 }
 
 /* All of a device's: its links lie beside the directories. */
-static void remove_nic(struct fx_pins *p, const char *sub)
+void fx_pins_remove_nic(struct fx_pins *p, const char *sub)
 {
+	char *next = fx_asprintf("%s/next", sub);
 	int fd = openat(p->fd, sub, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
@@ -386,7 +403,9 @@ static void remove_nic(struct fx_pins *p, const char *sub)
 		closedir(d);
 	else if (fd >= 0)
 		close(fd);
+	fx_pins_remove_sub(p, next);
 	fx_pins_remove_sub(p, sub);
+	free(next);
 }
 
 static void remove_nics(struct fx_pins *p)
@@ -397,7 +416,7 @@ static void remove_nics(struct fx_pins *p)
 
 	while (d && (e = readdir(d)))
 		if (!strncmp(e->d_name, NIC, strlen(NIC)))
-			remove_nic(p, e->d_name);
+			fx_pins_remove_nic(p, e->d_name);
 	if (d)
 		closedir(d);
 	else if (fd >= 0)

@@ -45,14 +45,17 @@ void fx_pins_unlock(struct fx_pins *p);
 /* Pin an object's maps and programs under maps/ and progs/ of @sub. */
 enum fx_rc fx_pins_write(struct fx_pins *p, const char *sub, struct bpf_object *obj);
 enum fx_rc fx_pins_write_link(struct fx_pins *p, int link);
-/* Put what is under @sub in place of the pinned maps and programs. */
-enum fx_rc fx_pins_swap(struct fx_pins *p, const char *sub);
+/* Put what is under @from in place of the maps and programs under @to, or "". */
+enum fx_rc fx_pins_swap(struct fx_pins *p, const char *from, const char *to);
 
 /* The pinned link, -ENOENT or another -errno. */
 int fx_pins_link(const struct fx_pins *p);
+/* End the policy of the pinned link, if there is one; 0 or -errno. */
+int fx_pins_end_link(const struct fx_pins *p);
 
 /* Remove what is pinned, and the directory; silent about what is not there. */
 void fx_pins_remove_sub(struct fx_pins *p, const char *sub);
+void fx_pins_remove_nic(struct fx_pins *p, const char *sub);
 enum fx_rc fx_pins_remove(struct fx_pins *p);
 
 /* Pin anything as @name below @sub, which is there. */

@@ -40,6 +40,7 @@ struct fx_session {
 	struct fx_maps *maps;		/* that devices share */
 	char *policy;			/* the ops' name */
 	bool loaded;			/* the graph is there for us to remove */
+	bool kernel_repaired;
 };
 
 static const char *graph_name(const struct fx_session *s)
@@ -375,7 +376,7 @@ static enum fx_rc replace(struct fx_session *s)
 		rc = not_attached(s, -errno);
 	}
 	if (rc == FX_RC_OK)
-		rc = fx_pins_swap(s->pins, "next");
+		rc = fx_pins_swap(s->pins, "next", "");
 	else
 		fx_pins_remove_sub(s->pins, "next");
 out:
@@ -383,19 +384,23 @@ out:
 	return rc;
 }
 
-/* Programs on devices are taken off before others take their place. */
+/* What is on devices already is there to be replaced or mended, or in the way. */
 static enum fx_rc check_nics(struct fx_session *s)
 {
-	if (!s->bundle->n_nic && !fx_nics_pinned(graph_name(s)))
-		return FX_RC_OK;
-	if (s->opt.replace) {
-		fx_err("not supported yet: --replace for a graph with programs on network devices; `fabricctl detach %s`, then attach",
+	bool pinned = fx_nics_pinned(graph_name(s));
+
+	if (s->opt.repair)
+		return fx_nics_check_graph(s->bundle);
+	if (s->opt.replace && s->bundle->n_nic && !pinned) {
+		fx_err("graph '%s' has no pinned programs on network devices to replace; attach without --replace",
 		       graph_name(s));
 		return FX_RC_INPUT;
 	}
-	if (!fx_nics_pinned(graph_name(s)))
+	if (s->opt.replace)
+		return fx_nics_check_replace(s->bundle);
+	if (!pinned)
 		return FX_RC_OK;
-	fx_err("graph '%s' already has programs on network devices; `fabricctl detach %s` takes them off",
+	fx_err("graph '%s' already has programs on network devices; attach --replace swaps them, `fabricctl detach %s` takes them off",
 	       graph_name(s), graph_name(s));
 	return FX_RC_INPUT;
 }
@@ -419,6 +424,101 @@ static enum fx_rc attach_kernel(struct fx_session *s)
 	return rc;
 }
 
+/* ---- repair ----------------------------------------------------------- */
+
+/* Attach the module's part again when its policy ended or is not there. */
+static enum fx_rc repair_kernel(struct fx_session *s)
+{
+	struct fx_nl_graph *g = fx_alloc(sizeof(*g));
+	enum fx_rc rc = FX_RC_SYSTEM;
+	int err;
+
+	err = fx_nl_graph_get(s->nl, graph_name(s), g);
+	if (err && err != -ENOENT) {
+		fx_err("graph '%s': %s", graph_name(s), fx_nl_why(s->nl));
+		goto out;
+	}
+	if (!err && memcmp(g->digest, s->bundle->image.hdr->digest, sizeof(g->digest))) {
+		fx_err("the bundle's graph '%s' is not what is loaded under that name; repair with the bundle that was attached",
+		       graph_name(s));
+		rc = FX_RC_INPUT;
+		goto out;
+	}
+	if (!err && g->flags & FX_GRAPH_F_ATTACHED && !(g->flags & FX_GRAPH_F_BYPASS)) {
+		rc = FX_RC_OK;
+		goto out;
+	}
+	/* what ended is taken down as detach does */
+	err = err ? 0 : fx_pins_end_link(s->pins);
+	if (!err && g->flags & FX_GRAPH_F_ATTACHED)
+		err = fx_nl_remove(s->nl, graph_name(s));
+	if (err) {
+		fx_err("what is left of graph '%s' cannot be removed: %s", graph_name(s),
+		       strerror(-err));
+		goto out;
+	}
+	rc = attach_kernel(s);
+	s->kernel_repaired = rc == FX_RC_OK;
+out:
+	free(g);
+	return rc;
+}
+
+static enum fx_rc repair(struct fx_session *s)
+{
+	enum fx_rc rc = s->bundle->object ? repair_kernel(s) : FX_RC_OK, nic;
+
+	if (!s->nics)
+		return rc;
+	nic = fx_nics_repair(s->nics, s->pins);
+	return rc != FX_RC_OK ? rc : nic;
+}
+
+void fx_session_repaired(const struct fx_session *s, struct fx_words *names)
+{
+	if (s->kernel_repaired)
+		fx_words_add(names, "kernel");
+	if (s->nics)
+		fx_nics_repaired(s->nics, names);
+}
+
+/* ---- all of it -------------------------------------------------------- */
+
+/* The devices first: what they do can be taken back. */
+static enum fx_rc replace_all(struct fx_session *s)
+{
+	enum fx_rc rc = FX_RC_OK;
+
+	if (s->nics)
+		rc = fx_nics_replace(s->nics, s->pins);
+	if (rc != FX_RC_OK)
+		return rc;
+	rc = attach_kernel(s);
+	if (!s->nics)
+		return rc;
+	if (rc == FX_RC_OK)
+		return fx_nics_replace_done(s->nics, s->pins);
+	fx_nics_replace_undo(s->nics, s->pins);
+	return rc;
+}
+
+static enum fx_rc attach_all(struct fx_session *s)
+{
+	enum fx_rc rc = attach_kernel(s);
+
+	if (rc == FX_RC_OK && s->nics)
+		rc = fx_nics_attach(s->nics, s->pins);
+	return rc;
+}
+
+/* What a repair mended stays, though it did not mend everything. */
+static enum fx_rc pin_maps(struct fx_session *s, enum fx_rc rc)
+{
+	enum fx_rc pinned = fx_maps_pin(s->maps, s->pins);
+
+	return rc == FX_RC_OK ? pinned : rc;
+}
+
 enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 			     const struct fx_session_options *opt,
 			     struct fx_session **out)
@@ -429,7 +529,7 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 	*out = NULL;
 	s->bundle = bundle;
 	s->opt = *opt;
-	s->opt.pin |= opt->replace;
+	s->opt.pin |= opt->replace || opt->repair;
 
 	if (bundle->object) {
 		s->nl = fx_nl_open();
@@ -438,25 +538,30 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 	}
 	rc = check_system(bundle->object);
 	if (rc == FX_RC_OK && s->opt.pin)
-		rc = fx_pins_lock(graph_name(s), true, &s->pins);
+		rc = fx_pins_lock(graph_name(s), !opt->repair, &s->pins);
+	if (rc == FX_RC_OK && opt->repair && !s->pins) {
+		fx_err("graph '%s' has nothing pinned to repair; attach it without --repair",
+		       graph_name(s));
+		rc = FX_RC_INPUT;
+	}
 	if (rc == FX_RC_OK)
 		rc = check_nics(s);
-	s->maps = fx_maps_new(graph_name(s), &bundle->maps, s->opt.replace);
+	s->maps = fx_maps_new(graph_name(s), &bundle->maps,
+			      opt->repair ? FX_MAPS_REPAIR :
+			      opt->replace ? FX_MAPS_REPLACE : FX_MAPS_NEW);
 	/* what cannot be loaded is found before anything is attached */
 	if (rc == FX_RC_OK && bundle->n_nic)
 		rc = fx_nics_load(bundle, &s->opt, s->maps, &s->nics);
 	if (rc == FX_RC_OK)
 		rc = fx_maps_begin(s->maps);
 	if (rc == FX_RC_OK)
-		rc = attach_kernel(s);
-	if (rc == FX_RC_OK && s->nics)
-		rc = fx_nics_attach(s->nics, s->pins);
-	if (rc == FX_RC_OK && s->pins)
-		rc = fx_maps_pin(s->maps, s->pins);
+		rc = opt->repair ? repair(s) : opt->replace ? replace_all(s) : attach_all(s);
+	if (s->pins && (rc == FX_RC_OK || opt->repair))
+		rc = pin_maps(s, rc);
 	if (rc != FX_RC_OK)
 		goto fail;
 
-	if (!s->policy)
+	if (!s->policy && s->nics && fx_nics_policy(s->nics))
 		s->policy = fx_strdup(fx_nics_policy(s->nics));
 	if (s->opt.pin) {
 		fx_pins_unlock(s->pins);
@@ -465,12 +570,12 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 	*out = s;
 	return FX_RC_OK;
 fail:
-	/* undo: nothing of what was made stays */
-	if (s->pins && (s->loaded || s->nics))
+	/* undo: nothing of what was made stays; what was there does */
+	if (s->pins && !opt->repair && !opt->replace && (s->loaded || s->nics))
 		fx_pins_remove(s->pins);
 	else if (s->pins)
 		rmdir(s->pins->dir);	/* only when nothing is in it */
-	s->opt.pin = false;
+	s->opt.pin = opt->replace || s->kernel_repaired;
 	fx_session_close(s);
 	return rc;
 }
@@ -492,106 +597,4 @@ void fx_session_close(struct fx_session *s)
 	fx_nl_close(s->nl);
 	free(s->policy);
 	free(s);
-}
-
-/* ---- detach ----------------------------------------------------------- */
-
-/* End the policy of a pinned link; 0 or -errno. */
-static int end_link(struct fx_pins *pins)
-{
-	int link = fx_pins_link(pins);
-	int err = 0;
-
-	if (link < 0)
-		return link == -ENOENT ? 0 : link;
-	/* at once, and not when the last of its descriptors happens to close */
-	if (bpf_link_detach(link) && errno != ENOLINK && errno != EINVAL)
-		err = -errno;
-	close(link);
-	return err;
-}
-
-static enum fx_rc detach(const char *graph)
-{
-	struct fx_nl_graph *g = fx_alloc(sizeof(*g));
-	struct fx_pins *pins = NULL;
-	struct fx_nl *nl = fx_nl_open();
-	enum fx_rc rc = FX_RC_SYSTEM;
-	int err;
-
-	if (!nl)
-		goto out;
-	err = fx_nl_graph_get(nl, graph, g);
-	if (err && err != -ENOENT) {
-		fx_session_no_graph(nl, graph, err);
-		goto out;
-	}
-	if (fx_pins_lock(graph, false, &pins) != FX_RC_OK)
-		goto out;
-	/* whom we waited for has attached or detached meanwhile */
-	if (pins)
-		err = fx_nl_graph_get(nl, graph, g);
-	if (err && err != -ENOENT) {
-		fx_session_no_graph(nl, graph, err);
-		goto out;
-	}
-	if (err && !pins) {
-		fx_session_no_graph(nl, graph, err);
-		rc = FX_RC_INPUT;
-		goto out;
-	}
-	if (!err && !pins && g->flags & FX_GRAPH_F_ATTACHED) {
-		fx_err("policy '%s' of graph '%s' belongs to the process that attached it: end that process, or `fabricctl bypass %s`",
-		       g->policy, graph, graph);
-		rc = FX_RC_INPUT;
-		goto out;
-	}
-	if (pins) {
-		int lerr = end_link(pins);
-
-		if (lerr) {
-			fx_err("the pinned link of graph '%s' cannot be detached: %s",
-			       graph, strerror(-lerr));
-			goto out;
-		}
-		rc = fx_nics_detach(graph, pins);
-		if (rc == FX_RC_OK)
-			rc = fx_pins_remove(pins);
-		if (rc != FX_RC_OK)
-			goto out;
-	}
-	rc = FX_RC_OK;
-	if (!err && fx_nl_remove(nl, graph)) {
-		fx_err("graph '%s' cannot be removed: %s", graph, fx_nl_why(nl));
-		rc = FX_RC_SYSTEM;
-	}
-out:
-	fx_pins_unlock(pins);
-	fx_nl_close(nl);
-	free(g);
-	return rc;
-}
-
-/* A graph on network devices alone, where there is no module to ask. */
-static enum fx_rc detach_nics(const char *graph)
-{
-	struct fx_pins *pins = NULL;
-	enum fx_rc rc;
-
-	rc = fx_pins_lock(graph, false, &pins);
-	if (rc != FX_RC_OK)
-		return rc;
-	if (pins)
-		rc = fx_nics_detach(graph, pins);
-	if (pins && rc == FX_RC_OK)
-		rc = fx_pins_remove(pins);
-	fx_pins_unlock(pins);
-	return rc;
-}
-
-enum fx_rc fx_session_detach(const char *graph)
-{
-	if (!fx_sys_module() && fx_nics_pinned(graph))
-		return detach_nics(graph);
-	return detach(graph);
 }

@@ -11,6 +11,7 @@
 struct fx_session_options {
 	bool pin;		/* outlive this process */
 	bool replace;		/* swap the pinned policy of the graph */
+	bool repair;		/* mend what is pinned and no longer in force */
 	bool audit;		/* record verdicts without enforcing them */
 	bool verbose;		/* print libbpf's and the verifier's log */
 };
@@ -40,7 +41,11 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 void fx_session_close(struct fx_session *s);
 
 struct fx_nl *fx_session_nl(struct fx_session *s);
+/* The policy's name; NULL after a repair that had nothing to do. */
 const char *fx_session_policy(const struct fx_session *s);
+/* After a repair: what was mended, "kernel" or "nic NETDEV". */
+struct fx_words;
+void fx_session_repaired(const struct fx_session *s, struct fx_words *names);
 
 /**
  * fx_session_detach() - end the pinned policy of a graph, remove the graph

@@ -69,7 +69,6 @@ def attach_is_all_or_nothing(_):
 def one_graph_once(_):
     with Attached(EDGES) as a:
         refused(Run("attach", "--pin", a.bundle), "already", "detach lab")
-        refused(Run("attach", "--replace", a.bundle), "not supported yet", "--replace")
         same(a.nic()["state"], "attached")
     refused_system = Run("detach", "lab")
     same(refused_system.rc, 2)

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* fabricctl detach: the end of a pinned policy, wherever it is in force. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "diag.h"
+#include "nic.h"
+#include "pins.h"
+#include "session.h"
+#include "system.h"
+#include "util.h"
+
+static enum fx_rc detach(const char *graph)
+{
+	struct fx_nl_graph *g = fx_alloc(sizeof(*g));
+	struct fx_pins *pins = NULL;
+	struct fx_nl *nl = fx_nl_open();
+	enum fx_rc rc = FX_RC_SYSTEM;
+	int err;
+
+	if (!nl)
+		goto out;
+	err = fx_nl_graph_get(nl, graph, g);
+	if (err && err != -ENOENT) {
+		fx_session_no_graph(nl, graph, err);
+		goto out;
+	}
+	if (fx_pins_lock(graph, false, &pins) != FX_RC_OK)
+		goto out;
+	/* whom we waited for has attached or detached meanwhile */
+	if (pins)
+		err = fx_nl_graph_get(nl, graph, g);
+	if (err && err != -ENOENT) {
+		fx_session_no_graph(nl, graph, err);
+		goto out;
+	}
+	if (err && !pins) {
+		fx_session_no_graph(nl, graph, err);
+		rc = FX_RC_INPUT;
+		goto out;
+	}
+	if (!err && !pins && g->flags & FX_GRAPH_F_ATTACHED) {
+		fx_err("policy '%s' of graph '%s' belongs to the process that attached it: end that process, or `fabricctl bypass %s`",
+		       g->policy, graph, graph);
+		rc = FX_RC_INPUT;
+		goto out;
+	}
+	if (pins) {
+		int lerr = fx_pins_end_link(pins);
+
+		if (lerr) {
+			fx_err("the pinned link of graph '%s' cannot be detached: %s",
+			       graph, strerror(-lerr));
+			goto out;
+		}
+		rc = fx_nics_detach(graph, pins);
+		if (rc == FX_RC_OK)
+			rc = fx_pins_remove(pins);
+		if (rc != FX_RC_OK)
+			goto out;
+	}
+	rc = FX_RC_OK;
+	if (!err && fx_nl_remove(nl, graph)) {
+		fx_err("graph '%s' cannot be removed: %s", graph, fx_nl_why(nl));
+		rc = FX_RC_SYSTEM;
+	}
+out:
+	fx_pins_unlock(pins);
+	fx_nl_close(nl);
+	free(g);
+	return rc;
+}
+
+/* A graph on network devices alone, where there is no module to ask. */
+static enum fx_rc detach_nics(const char *graph)
+{
+	struct fx_pins *pins = NULL;
+	enum fx_rc rc;
+
+	rc = fx_pins_lock(graph, false, &pins);
+	if (rc != FX_RC_OK)
+		return rc;
+	if (pins)
+		rc = fx_nics_detach(graph, pins);
+	if (pins && rc == FX_RC_OK)
+		rc = fx_pins_remove(pins);
+	fx_pins_unlock(pins);
+	return rc;
+}
+
+enum fx_rc fx_session_detach(const char *graph)
+{
+	if (!fx_sys_module() && fx_nics_pinned(graph))
+		return detach_nics(graph);
+	return detach(graph);
+}
