@@ -3,7 +3,7 @@
 # Everything is built and tested in the Debian 13 root that scripts/devroot
 # makes: called outside, make calls itself again inside, once for all goals.
 
-goals := demo check kmod loader bpf selftests bench-hooks doc install
+goals := demo check kmod loader dpu bpf selftests bench-hooks bench-dpu doc install
 
 help:
 	@echo 'make demo [MODEL=config.json]  one policy enforced on a model'\''s prefill graph'
@@ -11,9 +11,11 @@ help:
 	@echo '                               passed and nothing has changed since'
 	@echo 'make kmod                      fabric_ext.ko for both kernels'
 	@echo 'make loader                    fabricctl'
+	@echo 'make dpu                       fabric-dpu, which runs policies on packets with DPDK'
 	@echo 'make bpf                       the shipped policies'
 	@echo 'make selftests                 the tests, without running them'
 	@echo 'make bench-hooks               what a hooked call costs, in instructions'
+	@echo 'make bench-dpu                 what a policy costs in librte_bpf, against a native build'
 	@echo 'make doc                       man pages and documentation'
 	@echo 'make install [DESTDIR=DIR]     modules, fabricctl, headers, examples, man pages'
 	@echo 'make clean                     remove what was built'
@@ -28,7 +30,7 @@ ifndef FX_INSIDE
 # One recipe, whatever the goals: the others wait for it and do nothing.
 wanted := $(filter $(goals),$(MAKECMDGOALS))
 installs := $(filter install,$(wanted))
-built := $(filter-out install,$(wanted)) $(if $(installs),kmod loader bpf doc)
+built := $(filter-out install,$(wanted)) $(if $(installs),kmod loader dpu bpf doc)
 ifneq ($(wanted),)
 $(firstword $(wanted)): | $(filter clean,$(MAKECMDGOALS))
 ifneq ($(MODEL),)
@@ -58,7 +60,7 @@ stable	:= $(shell scripts/vm release stable)
 newest	:= $(shell scripts/vm release newest)
 kernels := $(stable) $(newest)
 
-all: kmod loader bpf selftests
+all: kmod loader dpu bpf selftests
 
 # One build directory per kernel, of links to the sources: kbuild builds where
 # the sources are.
@@ -79,6 +81,9 @@ sparse-%: kmod-%
 loader:
 	+@$(MAKE) -s -C loader OUT=$(out)
 
+dpu:
+	+@$(MAKE) -s -C dpu OUT=$(out)
+
 bpf: $(out)/include/vmlinux.h
 	+@$(MAKE) -s -C bpf OUT=$(out)
 
@@ -93,17 +98,20 @@ testmod-%: FORCE
 	@scripts/link-tree selftests/modules $(out)/kmod-test-$*
 	+@$(MAKE) -s -C /usr/lib/modules/$*/build M=$(out)/kmod-test-$* W=1 KCFLAGS=-Werror modules
 
-selftests: $(kernels:%=testmod-%) loader
+selftests: $(kernels:%=testmod-%) loader dpu
 	+@$(MAKE) -s -C selftests OUT=$(out) LINUX=$(FX_LINUX)
 
 bench-hooks: kmod loader $(kernels:%=testmod-%)
 	+@$(MAKE) -s -C bench OUT=$(out)
 	@for k in stable newest; do scripts/vm run --icount $$k -- sh bench/hook-cost.sh || exit; done
 
+bench-dpu: loader dpu
+	+@$(MAKE) -s -C selftests/portable OUT=$(out) bench
+
 check:
 	@FX_AGAIN='$(AGAIN)' scripts/check '$(ONLY)'
 
-demo: kmod loader bpf
+demo: kmod loader dpu bpf
 	@scripts/demo $(MODEL)
 
 doc:

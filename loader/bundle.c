@@ -392,6 +392,7 @@ void fx_bundle_close(struct fx_bundle *b)
 	free(b->ops_map);
 	fx_bundle_free_nics(b);
 	fx_map_list_free(&b->maps);
+	fx_bundle_free_dpus(b);
 	fx_parts_free(b->part, b->n_part);
 	free(b->image.base);
 	json_object_put(b->manifest);

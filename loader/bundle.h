@@ -9,6 +9,8 @@
  *	kernel/policy.bpf.o	the policy for the kernel
  *	nic/NETDEV/policy.bpf.o	the policy for a network device
  *	nic/NETDEV/flows.bin	struct fx_nic_flow of each edge it looks for
+ *	dpu/NAME/artifact.bin	struct fx_dpu_artifact, for a DPU
+ *	dpu/NAME/policy.bpf.o  flows.bin
  *
  * It has parts for one device or more; devices.c lists the files of each.
  *
@@ -18,7 +20,7 @@
 #ifndef FX_BUNDLE_H
 #define FX_BUNDLE_H
 
-#include <linux/fabric_ext_nic.h>
+#include <linux/fabric_ext_dpu.h>
 
 #include "cmd.h"
 #include "graph/image.h"
@@ -48,6 +50,17 @@ struct fx_bundle_nic {
 	u32 n_flow;
 };
 
+/* The part for one DPU. */
+struct fx_bundle_dpu {
+	u32 place;
+	const struct fx_dpu_artifact *artifact;	/* dpu/NAME/artifact.bin */
+	size_t artifact_size;
+	const void *object;		/* dpu/NAME/policy.bpf.o */
+	size_t object_size;
+	const struct fx_nic_flow *flow;	/* as checked against the graph */
+	u32 n_flow;
+};
+
 struct fx_bundle {
 	char *dir;
 	struct fx_image image;		/* .hdr->name, .hdr->digest, tables */
@@ -60,6 +73,8 @@ struct fx_bundle {
 	struct fx_bundle_nic *nic;
 	u32 n_nic;
 	struct fx_map_list maps;	/* with a class, as the manifest lists them */
+	struct fx_bundle_dpu *dpu;
+	u32 n_dpu;
 	struct json_object *manifest;
 	struct json_object *obligations;
 };

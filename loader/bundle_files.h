@@ -25,6 +25,9 @@ struct fx_bundle_file {
 
 extern const struct fx_bundle_file fx_bundle_files[FX_BUNDLE_FILES];
 
+struct fx_image;
+struct fx_nic_flow;
+
 /* Opening a bundle, for the devices: what is read, and how it is refused. */
 struct fx_bundle;
 struct fx_part;
@@ -49,6 +52,12 @@ enum fx_rc fx_bundle_read_kernel(const struct fx_bundle_source *s, struct fx_bun
 enum fx_rc fx_bundle_read_nics(const struct fx_bundle_source *s, struct fx_bundle *b,
 			       struct json_object *about);
 void fx_bundle_free_nics(struct fx_bundle *b);
+/* What is wrong with the flows of a place, or NULL. */
+const char *fx_bundle_flows_wrong(const struct fx_image *img, u32 place,
+				  struct fx_nic_flow *flow, u32 n);
+enum fx_rc fx_bundle_read_dpus(const struct fx_bundle_source *s, struct fx_bundle *b,
+			       struct json_object *about);
+void fx_bundle_free_dpus(struct fx_bundle *b);
 
 /* May something on a device have this name, and so a directory? */
 bool fx_part_name_ok(const char *name);

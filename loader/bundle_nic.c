@@ -94,6 +94,14 @@ static const char *flows_wrong(const struct fx_image *img, const struct fx_bundl
 	return why;
 }
 
+const char *fx_bundle_flows_wrong(const struct fx_image *img, u32 place,
+				  struct fx_nic_flow *flow, u32 n)
+{
+	const struct fx_bundle_nic as_nic = { .place = place, .flow = flow, .n_flow = n };
+
+	return flows_wrong(img, &as_nic);
+}
+
 /* ---- files ------------------------------------------------------------ */
 
 /* The place of the graph that is the device, or FX_PLACE_NONE. */

@@ -8,6 +8,7 @@
 
 #include "cmd.h"
 #include "diag.h"
+#include "dpus.h"
 #include "json.h"
 #include "nic.h"
 #include "nic_rows.h"
@@ -48,6 +49,8 @@ static enum fx_rc bypass_graph(const char *graph, struct nics *n)
 	else if (!(v.view[0].conf.flags & FX_NIC_F_BYPASS))
 		n->in_force++;
 	fx_nic_views_free(&v);
+	if (fx_dpus_bypass(graph))
+		return FX_RC_SYSTEM;
 	err = fx_nics_bypass(graph);
 	if (!err)
 		return FX_RC_OK;

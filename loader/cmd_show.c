@@ -157,7 +157,7 @@ static enum fx_rc show_loaded(const struct config *c, const struct fx_nic_views 
 	else
 		print(&t, c->all);
 	if (v->n && o) {
-		fx_json_put(o, "nic", fx_nic_views_json(v));
+		fx_nic_views_put(o, v);
 	} else if (v->n) {
 		printf("\n");
 		fx_nic_views_print(v);

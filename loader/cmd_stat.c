@@ -68,7 +68,7 @@ static struct json_object *json(const struct report *r)
 	if (r->alone) {
 		fx_json_str(o, "graph", r->nics.view[0].conf.graph);
 		fx_json_str(o, "policy", r->nics.view[0].conf.policy);
-		fx_json_put(o, "nic", fx_nic_views_json(&r->nics));
+		fx_nic_views_put(o, &r->nics);
 		fx_json_put(o, "maps", fx_map_counts_json(&r->maps));
 		return o;
 	}
@@ -84,8 +84,7 @@ static struct json_object *json(const struct report *r)
 	fx_json_put(o, "operations", list);
 	fx_json_u64(o, "events_emitted", t->graph.emitted);
 	fx_json_u64(o, "events_lost", t->graph.lost);
-	if (r->nics.n)
-		fx_json_put(o, "nic", fx_nic_views_json(&r->nics));
+	fx_nic_views_put(o, &r->nics);
 	fx_json_put(o, "maps", fx_map_counts_json(&r->maps));
 	return o;
 }

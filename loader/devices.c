@@ -2,11 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <linux/fabric_ext_nic.h>
+#include <linux/fabric_ext_dpu.h>
 
 #include "bundle.h"
 #include "devices.h"
 #include "json.h"
+#include "lower/dpu.h"
 #include "lower/kernel.h"
 #include "lower/nic.h"
 #include "system.h"
@@ -34,6 +35,20 @@ const struct fx_device fx_devices[] = {
 		.crosses = fx_crosses_nic,
 		.lower = fx_lower_nic,
 		.read = fx_bundle_read_nics,
+	},
+	{
+		.name = "dpu", .key = "dpu",
+		.crossed = "an edge crosses it with a flow, from or to a place of kind dpu",
+		.named = true, .flows = true,
+		.file = {
+			{ "artifact.bin", sizeof(struct fx_dpu_artifact) +
+			  FX_DPU_MAX_MAPS * sizeof(struct fx_dpu_map) },
+			{ "policy.bpf.o", FX_DPU_MAX_OBJECT },
+			{ "flows.bin", FX_NIC_MAX_FLOWS * sizeof(struct fx_nic_flow) },
+		},
+		.crosses = fx_crosses_dpu,
+		.lower = fx_lower_dpu,
+		.read = fx_bundle_read_dpus,
 	},
 };
 

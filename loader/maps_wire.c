@@ -165,8 +165,9 @@ static enum fx_rc give(struct fx_maps *m, struct bpf_map *map,
 		/* the devices that were not away have the other one */
 		if (fd == -ESTALE && m->how == FX_MAPS_REPAIR) {
 			free(file);
-			return unsound(m, device, d->name,
-				       "what is attached has another class or size of it: attach --replace");
+			fx_err("the map '%s' of graph '%s' is attached with another class or size than the bundle's; a repair needs the bundle that was attached, or attach --replace",
+			       d->name, m->graph);
+			return FX_RC_INPUT;
 		}
 		w = add(m, file, d, fd < 0 ? -1 : fd, fd >= 0);
 	}

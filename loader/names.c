@@ -20,7 +20,7 @@ FX_NAMES(fx_match_kinds, "match",
 	 [FX_MATCH_EXPORTER] = "exporter", [FX_MATCH_HEAP] = "heap",
 	 [FX_MATCH_DRIVER] = "driver", [FX_MATCH_PCI] = "pci",
 	 [FX_MATCH_REGION] = "region", [FX_MATCH_DAX] = "dax",
-	 [FX_MATCH_NETDEV] = "netdev");
+	 [FX_MATCH_NETDEV] = "netdev", [FX_MATCH_DPU] = "dpu");
 
 FX_NAMES(fx_elements, "element",
 	 [FX_ELEM_NONE] = "none", [FX_ELEM_BF16] = "bf16",

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "diag.h"
+#include "dpus.h"
 #include "json.h"
 #include "nic.h"
 #include "nic_dev.h"
@@ -150,6 +151,8 @@ int fx_nic_views_read(const char *graph, struct fx_nic_views *v)
 			       strerror(-err));
 		}
 	}
+	if (!err)
+		err = fx_dpu_views_read(graph, v);
 	if (err)
 		fx_nic_views_free(v);
 	fx_words_free(&subs);
@@ -197,6 +200,8 @@ void fx_nic_views_diff(struct fx_nic_views *old, const struct fx_nic_views *now)
 
 const char *fx_nic_state(const struct fx_nic_view *v)
 {
+	if (v->gone)
+		return v->gone;
 	if (!v->attached)
 		return "its device is gone";
 	if (v->conf.flags & FX_NIC_F_BYPASS)
@@ -232,15 +237,17 @@ static struct json_object *total_json(const struct fx_nic_total *t)
 	return o;
 }
 
-struct json_object *fx_nic_views_json(const struct fx_nic_views *v)
+static struct json_object *views_json(const struct fx_nic_views *v, bool dpu)
 {
 	struct json_object *all = fx_json_array(), *o, *edges;
 
 	for (u32 i = 0; i < v->n; i++) {
 		const struct fx_nic_view *d = &v->view[i];
 
+		if (d->dpu != dpu)
+			continue;
 		o = fx_json_object();
-		fx_json_str(o, "netdev", d->conf.netdev);
+		fx_json_str(o, dpu ? "dpu" : "netdev", d->conf.netdev);
 		fx_json_u64(o, "place", d->conf.place);
 		fx_json_str(o, "policy", d->conf.policy);
 		fx_json_str(o, "state", fx_nic_state(d));
@@ -253,6 +260,18 @@ struct json_object *fx_nic_views_json(const struct fx_nic_views *v)
 		fx_json_add(all, o);
 	}
 	return all;
+}
+
+void fx_nic_views_put(struct json_object *o, const struct fx_nic_views *v)
+{
+	static const char *const key[] = { "nic", "dpu" };
+
+	for (u32 dpu = 0; dpu < ARRAY_SIZE(key); dpu++)
+		for (u32 i = 0; i < v->n; i++)
+			if (v->view[i].dpu == dpu) {
+				fx_json_put(o, key[dpu], views_json(v, dpu));
+				break;
+			}
 }
 
 struct json_object *fx_nic_graph_json(const struct fx_nic_views *v)
@@ -269,7 +288,7 @@ struct json_object *fx_nic_graph_json(const struct fx_nic_views *v)
 	fx_json_bool(o, "attached", attached);
 	fx_json_bool(o, "bypassed", c->flags & FX_NIC_F_BYPASS);
 	fx_json_bool(o, "audit", c->flags & FX_NIC_F_AUDIT);
-	fx_json_put(o, "nic", fx_nic_views_json(v));
+	fx_nic_views_put(o, v);
 	return o;
 }
 

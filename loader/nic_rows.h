@@ -13,6 +13,8 @@ struct json_object;
 struct fx_nic_view {
 	struct fx_nic_conf conf;
 	bool attached;			/* its links still hold a device */
+	bool dpu;			/* conf.netdev is the name of a DPU */
+	const char *gone;		/* why that has nothing to tell, or NULL */
 	struct fx_nic_row *row;		/* conf.rows of them */
 	struct fx_nic_count *count;	/* summed over the CPUs */
 	struct fx_nic_total total[FX_DIRS];
@@ -44,8 +46,8 @@ const char *fx_nic_state(const struct fx_nic_view *v);
 
 /* The graph, where the module does not tell of it. */
 struct json_object *fx_nic_graph_json(const struct fx_nic_views *v);
-/* An array of devices with their edges and counters. */
-struct json_object *fx_nic_views_json(const struct fx_nic_views *v);
+/* Put the devices with their edges and counters into @o: "nic", "dpu". */
+void fx_nic_views_put(struct json_object *o, const struct fx_nic_views *v);
 void fx_nic_views_print(const struct fx_nic_views *v);
 
 #endif /* FX_NIC_ROWS_H */

@@ -84,13 +84,13 @@ static bool is_ours(const char *path)
 	       st.st_uid == geteuid() && !(st.st_mode & 022);
 }
 
-void fx_pins_list_nics(const char *graph, struct fx_words *subs)
+static void list_subs(const char *graph, const char *prefix, struct fx_words *subs)
 {
 	char *root = fx_asprintf("%s" ROOT, fx_sys_root);
 	char *dir = fx_pins_dir(graph);
 
 	if (is_ours(root) && is_ours(dir))
-		fx_sys_list(dir + strlen(fx_sys_root), NIC, subs);
+		fx_sys_list(dir + strlen(fx_sys_root), prefix, subs);
 	free(dir);
 	free(root);
 }
@@ -110,6 +110,16 @@ char *fx_pins_shared(const char *graph)
 	return shared;
 }
 
+void fx_pins_list_nics(const char *graph, struct fx_words *subs)
+{
+	list_subs(graph, NIC, subs);
+}
+
+void fx_pins_list_dpus(const char *graph, struct fx_words *subs)
+{
+	list_subs(graph, FX_PINS_DPU, subs);
+}
+
 void fx_pins_list_graphs(struct fx_words *graphs)
 {
 	struct fx_words all = { 0 };
@@ -120,6 +130,7 @@ void fx_pins_list_graphs(struct fx_words *graphs)
 		struct fx_words subs = { 0 };
 
 		fx_pins_list_nics(graph, &subs);
+		fx_pins_list_dpus(graph, &subs);
 		if (subs.n)
 			fx_words_add(graphs, graph);
 		fx_words_free(&subs);
@@ -271,6 +282,14 @@ static char *make_dir(const char *in, const char *name)
 	return NULL;
 }
 
+enum fx_rc fx_pins_make(struct fx_pins *p, const char *sub)
+{
+	char *dir = make_dir(p->dir, sub);
+
+	free(dir);
+	return dir ? FX_RC_OK : FX_RC_SYSTEM;
+}
+
 enum fx_rc fx_pins_write(struct fx_pins *p, const char *sub, struct bpf_object *obj)
 {
 	char *dir = *sub ? make_dir(p->dir, sub) : fx_strdup(p->dir);
@@ -415,7 +434,8 @@ static void remove_nics(struct fx_pins *p)
 	struct dirent *e;
 
 	while (d && (e = readdir(d)))
-		if (!strncmp(e->d_name, NIC, strlen(NIC)))
+		if (!strncmp(e->d_name, NIC, strlen(NIC)) ||
+		    !strncmp(e->d_name, FX_PINS_DPU, strlen(FX_PINS_DPU)))
 			fx_pins_remove_nic(p, e->d_name);
 	if (d)
 		closedir(d);

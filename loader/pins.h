@@ -8,6 +8,7 @@
  *		nic-NETDEV/xdp tc_in tc_out	0600, links of a network device
  *		nic-NETDEV/maps/  progs/	0600
  *		shared/				0700, see maps.h
+ *		dpu-NAME/fx_conf		0600, what the DPU was given
  *
  * bpffs keeps '.' in names for itself, so it is written %2e; so is all that no
  * graph's name has, % and / before others, as names come from command lines.
@@ -70,6 +71,11 @@ char *fx_pins_nic(const char *netdev);
 void fx_pins_list_nics(const char *graph, struct fx_words *subs);
 /* Where a graph's shared maps are (maps.h), to free(); NULL when there are none. */
 char *fx_pins_shared(const char *graph);
+/* The same of DPUs, whose names need no escaping: dpu-NAME. */
+#define FX_PINS_DPU	"dpu-"
+void fx_pins_list_dpus(const char *graph, struct fx_words *subs);
+/* Make a directory for one. */
+enum fx_rc fx_pins_make(struct fx_pins *p, const char *sub);
 /* The graphs that have such directories, by their own names. */
 void fx_pins_list_graphs(struct fx_words *graphs);
 

@@ -11,6 +11,7 @@
 
 #include "bpflog.h"
 #include "diag.h"
+#include "dpus.h"
 #include "maps.h"
 #include "names.h"
 #include "nic.h"
@@ -38,6 +39,7 @@ struct fx_session {
 	struct bpf_link *link;		/* NULL when another process' was updated */
 	struct fx_nics *nics;		/* NULL without network devices */
 	struct fx_maps *maps;		/* that devices share */
+	struct fx_dpus *dpus;		/* NULL without DPUs */
 	char *policy;			/* the ops' name */
 	bool loaded;			/* the graph is there for us to remove */
 	bool kernel_repaired;
@@ -405,6 +407,22 @@ static enum fx_rc check_nics(struct fx_session *s)
 	return FX_RC_INPUT;
 }
 
+/* The same on DPUs. */
+static enum fx_rc check_dpus(struct fx_session *s)
+{
+	bool pinned = fx_dpus_pinned(graph_name(s));
+
+	if (s->opt.repair)
+		return fx_dpus_check_graph(s->bundle);
+	if (s->opt.replace)
+		return fx_dpus_check_replace(s->bundle);
+	if (!pinned)
+		return FX_RC_OK;
+	fx_err("graph '%s' already has a policy on DPUs; attach --replace swaps it, `fabricctl detach %s` takes it off",
+	       graph_name(s), graph_name(s));
+	return FX_RC_INPUT;
+}
+
 /* All of the part for the module, if there is one. */
 static enum fx_rc attach_kernel(struct fx_session *s)
 {
@@ -466,12 +484,11 @@ out:
 
 static enum fx_rc repair(struct fx_session *s)
 {
-	enum fx_rc rc = s->bundle->object ? repair_kernel(s) : FX_RC_OK, nic;
+	enum fx_rc rc = s->bundle->object ? repair_kernel(s) : FX_RC_OK;
+	enum fx_rc nic = s->nics ? fx_nics_repair(s->nics, s->pins) : FX_RC_OK;
+	enum fx_rc dpu = s->dpus ? fx_dpus_repair(s->dpus, s->pins) : FX_RC_OK;
 
-	if (!s->nics)
-		return rc;
-	nic = fx_nics_repair(s->nics, s->pins);
-	return rc != FX_RC_OK ? rc : nic;
+	return rc != FX_RC_OK ? rc : nic != FX_RC_OK ? nic : dpu;
 }
 
 void fx_session_repaired(const struct fx_session *s, struct fx_words *names)
@@ -480,6 +497,8 @@ void fx_session_repaired(const struct fx_session *s, struct fx_words *names)
 		fx_words_add(names, "kernel");
 	if (s->nics)
 		fx_nics_repaired(s->nics, names);
+	if (s->dpus)
+		fx_dpus_repaired(s->dpus, names);
 }
 
 /* ---- all of it -------------------------------------------------------- */
@@ -493,7 +512,12 @@ static enum fx_rc replace_all(struct fx_session *s)
 		rc = fx_nics_replace(s->nics, s->pins);
 	if (rc != FX_RC_OK)
 		return rc;
-	rc = attach_kernel(s);
+	if (s->dpus)
+		rc = fx_dpus_replace(s->dpus);
+	if (rc == FX_RC_OK)
+		rc = attach_kernel(s);
+	if (s->dpus)
+		fx_dpus_settle(s->dpus, rc != FX_RC_OK);
 	if (!s->nics)
 		return rc;
 	if (rc == FX_RC_OK)
@@ -508,6 +532,8 @@ static enum fx_rc attach_all(struct fx_session *s)
 
 	if (rc == FX_RC_OK && s->nics)
 		rc = fx_nics_attach(s->nics, s->pins);
+	if (rc == FX_RC_OK && s->dpus)
+		rc = fx_dpus_attach(s->dpus, s->pins);
 	return rc;
 }
 
@@ -546,12 +572,16 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 	}
 	if (rc == FX_RC_OK)
 		rc = check_nics(s);
+	if (rc == FX_RC_OK)
+		rc = check_dpus(s);
 	s->maps = fx_maps_new(graph_name(s), &bundle->maps,
 			      opt->repair ? FX_MAPS_REPAIR :
 			      opt->replace ? FX_MAPS_REPLACE : FX_MAPS_NEW);
 	/* what cannot be loaded is found before anything is attached */
 	if (rc == FX_RC_OK && bundle->n_nic)
 		rc = fx_nics_load(bundle, &s->opt, s->maps, &s->nics);
+	if (rc == FX_RC_OK && bundle->n_dpu)
+		rc = fx_dpus_open(bundle, &s->opt, &s->dpus);
 	if (rc == FX_RC_OK)
 		rc = fx_maps_begin(s->maps);
 	if (rc == FX_RC_OK)
@@ -563,6 +593,10 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 
 	if (!s->policy && s->nics && fx_nics_policy(s->nics))
 		s->policy = fx_strdup(fx_nics_policy(s->nics));
+	if (!s->policy && s->dpus)
+		s->policy = fx_strdup(fx_dpus_policy(s->dpus));
+	if (s->opt.pin && s->dpus)
+		fx_dpus_keep(s->dpus);
 	if (s->opt.pin) {
 		fx_pins_unlock(s->pins);
 		s->pins = NULL;
@@ -571,7 +605,7 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 	return FX_RC_OK;
 fail:
 	/* undo: nothing of what was made stays; what was there does */
-	if (s->pins && !opt->repair && !opt->replace && (s->loaded || s->nics))
+	if (s->pins && !opt->repair && !opt->replace && (s->loaded || s->nics || s->dpus))
 		fx_pins_remove(s->pins);
 	else if (s->pins)
 		rmdir(s->pins->dir);	/* only when nothing is in it */
@@ -584,6 +618,7 @@ void fx_session_close(struct fx_session *s)
 {
 	if (!s)
 		return;
+	fx_dpus_close(s->dpus);
 	fx_nics_close(s->nics);
 	fx_maps_free(s->maps);
 	/* a pinned link outlives its descriptor, another ends with it */

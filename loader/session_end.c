@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "diag.h"
+#include "dpus.h"
 #include "nic.h"
 #include "pins.h"
 #include "session.h"
@@ -56,6 +57,8 @@ static enum fx_rc detach(const char *graph)
 		}
 		rc = fx_nics_detach(graph, pins);
 		if (rc == FX_RC_OK)
+			rc = fx_dpus_detach(graph);
+		if (rc == FX_RC_OK)
 			rc = fx_pins_remove(pins);
 		if (rc != FX_RC_OK)
 			goto out;
@@ -84,6 +87,8 @@ static enum fx_rc detach_nics(const char *graph)
 	if (pins)
 		rc = fx_nics_detach(graph, pins);
 	if (pins && rc == FX_RC_OK)
+		rc = fx_dpus_detach(graph);
+	if (pins && rc == FX_RC_OK)
 		rc = fx_pins_remove(pins);
 	fx_pins_unlock(pins);
 	return rc;
@@ -91,7 +96,7 @@ static enum fx_rc detach_nics(const char *graph)
 
 enum fx_rc fx_session_detach(const char *graph)
 {
-	if (!fx_sys_module() && fx_nics_pinned(graph))
+	if (!fx_sys_module() && (fx_nics_pinned(graph) || fx_dpus_pinned(graph)))
 		return detach_nics(graph);
 	return detach(graph);
 }

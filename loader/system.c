@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <linux/capability.h>
+#include <linux/fabric_ext_dpu.h>
 #include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
@@ -277,6 +278,24 @@ static bool match_driver(const char *name, struct fx_words *found)
 	return there;
 }
 
+/* The sockets of DPUs that run, or did: dpu-NAME.sock. */
+static bool match_dpu(const char *name, struct fx_words *found)
+{
+	const size_t before = strlen("dpu-"), after = strlen(".sock");
+
+	fx_sys_list(FX_DPU_RUN_DIR, "dpu-", found);
+	for (u32 i = 0; i < found->n; i++) {
+		char *word = found->word[i];
+		size_t len = strlen(word);
+
+		if (len < before + after)
+			continue;
+		memmove(word, word + before, len - before - after);
+		word[len - before - after] = '\0';
+	}
+	return have(found, name);
+}
+
 /* The directory that has an entry for each object of a kind. */
 static const struct {
 	const char *dir;
@@ -312,6 +331,8 @@ bool fx_sys_match(const struct fx_place_desc *p, struct fx_words *found)
 		return true;
 	case FX_MATCH_DRIVER:
 		return match_driver(p->match, found);
+	case FX_MATCH_DPU:
+		return match_dpu(p->match, found);
 	}
 	if (p->match_kind >= FX_MATCH_KINDS)
 		return false;

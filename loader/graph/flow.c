@@ -98,16 +98,35 @@ struct fx_nic_flow *fx_nic_flows(const struct fx_graph *g, u32 place, u32 *n)
 
 /* ---- checks ----------------------------------------------------------- */
 
+/* The kinds of places whose devices look for flows, and how each is matched. */
+static const struct {
+	u8 kind, match;
+	const char *otherwise;
+} wires[] = {
+	{ FX_PLACE_NIC, FX_MATCH_NETDEV, "is matched by something else than netdev" },
+	{ FX_PLACE_DPU, FX_MATCH_DPU, "is matched by something else than dpu" },
+};
+
+/* The index in wires[] of a place, or -1. */
+static int wire_of(const struct fx_graph *g, u32 place)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(wires) && place < g->n_place; i++)
+		if (g->place[place].kind == wires[i].kind)
+			return i;
+	return -1;
+}
+
 /* Does a device at @place look for this class? What is not built is an error. */
 static bool looked_for(struct fx_graph *g, const struct fx_class *c, u32 place)
 {
 	const struct fx_place *p = &g->place[place];
+	int wire = wire_of(g, place);
 	const char *nyet = NULL;
 
-	if (p->kind != FX_PLACE_NIC)
+	if (wire < 0)
 		return false;
-	if (p->match_kind != FX_MATCH_NETDEV)
-		nyet = "is matched by something else than netdev";
+	if (p->match_kind != wires[wire].match)
+		nyet = wires[wire].otherwise;
 	else if (p->later)
 		nyet = "appears later";
 	if (nyet)
@@ -132,7 +151,7 @@ static void check_places(struct fx_graph *g)
 				found = looked_for(g, c, c->to[j].place) || found;
 		if (!found)
 			fx_diag_help(fx_diag(g->diags, FX_E_FLOW_PLACE, c->flow.pos,
-					     "'%s' has a flow, and none of its places is a nic",
+					     "'%s' has a flow, and none of its places is a nic or a dpu",
 					     c->name),
 				     "places: { nic0: { kind: nic, match: { netdev: eth0 } } }");
 	}
@@ -144,12 +163,13 @@ static void check_same(struct fx_graph *g, u32 place)
 	const struct fx_place *p = &g->place[place];
 
 	for (u32 i = 0; i < place; i++)
-		if (g->place[i].kind == FX_PLACE_NIC &&
-		    g->place[i].match_kind == FX_MATCH_NETDEV &&
+		if (g->place[i].kind == p->kind &&
+		    g->place[i].match_kind == p->match_kind &&
 		    !strcmp(g->place[i].match, p->match))
 			fx_diag_note(fx_diag(g->diags, FX_E_TWICE, p->match_pos,
-					     "'%s' and '%s' are one netdev, '%s'",
-					     g->place[i].name, p->name, p->match),
+					     "'%s' and '%s' are one %s, '%s'",
+					     g->place[i].name, p->name,
+					     fx_name(&fx_match_kinds, p->match_kind), p->match),
 				     g->place[i].match_pos, "the first is here");
 }
 
@@ -218,16 +238,17 @@ static void oblige(struct fx_graph *g)
 {
 	for (u32 i = 0; i < g->n_cls; i++) {
 		const struct fx_class *c = &g->cls[i];
-		bool nic = c->from.place < g->n_place &&
-			   g->place[c->from.place].kind == FX_PLACE_NIC;
+		int wire = wire_of(g, c->from.place);
 
-		for (u32 j = 0; j < c->n_to; j++)
-			nic = nic || g->place[c->to[j].place].kind == FX_PLACE_NIC;
+		for (u32 j = 0; j < c->n_to && wire < 0; j++)
+			wire = wire_of(g, c->to[j].place);
 		if (c->flow.given)
 			fx_oblige(g, FX_OBLIGE_FLOW, FX_RUN_TIME, i,
 				  "what crosses the network device is put to the policy",
+				  wire >= 0 && wires[wire].kind == FX_PLACE_DPU ?
+				  "dpu: each packet that matches the flow" :
 				  "nic: each packet that matches the flow");
-		else if (nic)
+		else if (wire >= 0)
 			fx_oblige(g, FX_OBLIGE_FLOW, FX_ASSUMED, i,
 				  "what crosses the network device is put to the policy",
 				  "the edge has no flow, so the device cannot find it");
@@ -250,7 +271,7 @@ void fx_check_flows(struct fx_graph *g)
 		struct fx_nic_flow *rows;
 		u32 n;
 
-		if (g->place[i].kind != FX_PLACE_NIC)
+		if (wire_of(g, i) < 0)
 			continue;
 		rows = fx_nic_flows(g, i, &n);
 		if (rows) {

@@ -156,6 +156,21 @@ static void check_netdev(struct fx_graph *g, struct fx_place *p)
 		name, FX_NIC_NAME_LEN - 1);
 }
 
+/* A word, as it is part of a socket's name. */
+static void check_dpu(struct fx_graph *g, struct fx_place *p)
+{
+	const char *name = p->match;
+	size_t len = strlen(name), ok = 0;
+
+	while (ok < len && (fx_is_word(name[ok]) || name[ok] == '-'))
+		ok++;
+	if (len && len < FX_NIC_NAME_LEN && ok == len)
+		return;
+	fx_diag(g->diags, FX_E_MATCH, p->match_pos,
+		"'%s' cannot name a DPU: at most %d letters, digits, _ and -",
+		name, FX_NIC_NAME_LEN - 1);
+}
+
 static bool has_control(const char *s)
 {
 	for (; *s; s++)
@@ -206,6 +221,8 @@ static void take_match(struct fx_graph *g, const struct fx_key *k,
 		check_pci(g, p);
 	else if (kind == FX_MATCH_NETDEV)
 		check_netdev(g, p);
+	else if (kind == FX_MATCH_DPU)
+		check_dpu(g, p);
 }
 
 static void take_appears(struct fx_graph *g, const struct fx_key *k,

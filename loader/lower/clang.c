@@ -107,15 +107,16 @@ static int wait_for(pid_t pid)
 
 /* @messages: where what clang says goes */
 static int run_clang(const char *source, const char *object,
-		     const struct includes *inc, const char *define, int messages)
+		     const struct includes *inc, const struct fx_clang_target *to,
+		     int messages)
 {
 	const char *argv[32] = {
-		"clang", "-target", "bpf", "-g", "-O2", "-mcpu=" FX_BPF_CPU,
+		"clang", "-target", "bpf", "-g", "-O2",
 		"-Wall", "-Wno-unused-function",
 		"-Werror=incompatible-pointer-types", "-c", "-o", object,
 	};
 	sigset_t none;
-	u32 n = 12;
+	u32 n = 11;
 	pid_t pid;
 
 	if (!fx_json_mode && isatty(STDERR_FILENO))
@@ -124,8 +125,8 @@ static int run_clang(const char *source, const char *object,
 		argv[n++] = "-I";
 		argv[n++] = inc->dir[i];
 	}
-	if (define)
-		argv[n++] = define;
+	for (u32 i = 0; i < ARRAY_SIZE(to->args) && to->args[i]; i++)
+		argv[n++] = to->args[i];
 	argv[n++] = "--";
 	argv[n++] = source;
 	pid = fork();
@@ -143,10 +144,11 @@ static int run_clang(const char *source, const char *object,
 }
 
 /* @said: clang's messages, which are printed already; NULL: not known */
-static enum fx_rc complain(const char *source, const char *define, int status,
+static enum fx_rc complain(const char *source, const struct fx_clang_target *to, int status,
 			   const char *said)
 {
 	static const struct fx_pos whole;
+	char device[64] = "";
 	struct fx_diags *d;
 	struct fx_diag *g;
 
@@ -171,10 +173,12 @@ static enum fx_rc complain(const char *source, const char *define, int status,
 	}
 	if (said && fx_map_errors(source, said))
 		return FX_RC_INPUT;
+	if (to->device)
+		snprintf(device, sizeof(device), " for the device '%s'", to->device);
 	d = fx_diags_new(source, NULL, 0);
 	g = fx_diag(d, FX_E_POLICY_CLANG, whole,
 		    "the policy does not compile%s; clang's messages stand %s",
-		    define ? " for the device 'nic'" : "", fx_json_mode ? "in the notes" : "above");
+		    device, fx_json_mode ? "in the notes" : "above");
 	if (fx_json_mode && said && *said)
 		fx_diag_note(g, whole, "%s", said);
 	fx_diag_help(g, "see Documentation/policy-guide.rst for what a policy includes");
@@ -197,7 +201,7 @@ static char *pass_on(const char *path)
 
 /* The object in a file of its own, which is gone when this returns. */
 static enum fx_rc compile(const char *source, const struct includes *inc,
-			  const char *define, char **out, size_t *size)
+			  const struct fx_clang_target *to, char **out, size_t *size)
 {
 	const char *where = getenv("TMPDIR");
 	char *dir = fx_asprintf("%s/fabricctl.XXXXXX",
@@ -220,11 +224,11 @@ static enum fx_rc compile(const char *source, const struct includes *inc,
 		       messages, strerror(errno));
 		goto out;
 	}
-	status = run_clang(source, object, inc, define, fd);
+	status = run_clang(source, object, inc, to, fd);
 	close(fd);
 	said = pass_on(messages);
 	if (status) {
-		rc = complain(source, define, status, said);
+		rc = complain(source, to, status, said);
 		goto out;
 	}
 	err = fx_read_file(object, MAX_OBJECT, out, size);
@@ -255,8 +259,8 @@ static enum fx_rc check_source(const char *source)
 	return err ? fx_read_failed("the policy", source, err) : FX_RC_OK;
 }
 
-enum fx_rc fx_clang(const char *source, const char *include, const char *define,
-		    char **object, size_t *size)
+enum fx_rc fx_clang_for(const char *source, const char *include,
+			const struct fx_clang_target *to, char **object, size_t *size)
 {
 	struct includes inc = { 0 };
 	sigset_t stop, before;
@@ -277,10 +281,20 @@ enum fx_rc fx_clang(const char *source, const char *include, const char *define,
 	sigaddset(&stop, SIGTERM);
 	sigaddset(&stop, SIGHUP);
 	sigprocmask(SIG_BLOCK, &stop, &before);
-	rc = compile(source, &inc, define, object, size);
+	rc = compile(source, &inc, to, object, size);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 
 	for (u32 i = 0; i < inc.n; i++)
 		free(inc.dir[i]);
 	return rc;
+}
+
+enum fx_rc fx_clang(const char *source, const char *include, const char *define,
+		    char **object, size_t *size)
+{
+	const struct fx_clang_target to = {
+		.device = define ? "nic" : NULL, .args = { "-mcpu=" FX_BPF_CPU, define },
+	};
+
+	return fx_clang_for(source, include, &to, object, size);
 }

@@ -21,5 +21,13 @@
  */
 enum fx_rc fx_clang(const char *source, const char *include, const char *define,
 		    char **object, size_t *size);
+/* The same for a device with arguments of its own, its -mcpu= among them. */
+struct fx_clang_target {
+	const char *device;		/* for messages, or NULL: the kernel */
+	const char *args[4];		/* up to NULL */
+};
+
+enum fx_rc fx_clang_for(const char *source, const char *include,
+			const struct fx_clang_target *to, char **object, size_t *size);
 
 #endif /* FX_LOWER_CLANG_H */

@@ -64,7 +64,7 @@ enum fx_place_kind {
 /*
  * How a place binds to the running system. `exporter` and `heap` say where a
  * buffer lives, `driver` and `pci` which device imports it; the others name a
- * memory node, a CXL region, a dax device, a network device.
+ * memory node, a CXL region, a dax device, a network device, a DPU.
  */
 enum fx_match_kind {
 	FX_MATCH_NONE		= 0,
@@ -76,7 +76,8 @@ enum fx_match_kind {
 	FX_MATCH_REGION		= 6,
 	FX_MATCH_DAX		= 7,
 	FX_MATCH_NETDEV		= 8,
-	FX_MATCH_KINDS		= 9,
+	FX_MATCH_DPU		= 9,	/* a fabric-dpu, by its name */
+	FX_MATCH_KINDS		= 10,
 };
 
 enum fx_element {

@@ -44,6 +44,7 @@
 enum fx_device {
 	FX_DEVICE_KERNEL	= 0,
 	FX_DEVICE_NIC		= 1,
+	FX_DEVICE_DPU		= 2,
 };
 
 /* One crossing of data: an operation, a movement of the engine, a packet. */
@@ -111,6 +112,11 @@ static __always_inline __u64 fx_now(void)
 
 #ifdef FX_FOR_NIC
 #include <fabric_ext/glue_nic.bpf.h>
+#elif defined(FX_FOR_DPU)
+#include <fabric_ext/glue_dpu.bpf.h>
+#elif defined(FX_FOR_HOST)	/* C of the host: the body, or its types alone */
+#include <fabric_ext/context.bpf.h>
+#define FX_PORTABLE(...) _Static_assert(1, "a policy")
 #else
 #include <fabric_ext/glue_kernel.bpf.h>
 #endif

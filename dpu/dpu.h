@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * fabric-dpu: workers, one per lcore but the main one, take packets from ports
+ * and run the program on them; the main lcore serves the control socket.
+ *
+ * What is loaded is one structure that the main lcore builds and puts in place
+ * by one store. Workers look at it anew for each burst and say when a burst is
+ * over, so that the main lcore knows when they are done with the old one.
+ */
+#ifndef FX_DPU_DPU_H
+#define FX_DPU_DPU_H
+
+#include <linux/fabric_ext_dpu.h>
+
+#include "artifact.h"
+#include "flows.h"
+#include "maps.h"
+#include "program.h"
+#include "types.h"
+
+#define FX_DPU_MAX_WORKERS	16
+#define FX_DPU_MAX_PORTS	2
+
+struct rte_rcu_qsbr;
+
+/* What one worker counts of what is loaded; nobody else writes it. */
+struct fx_dpu_shard {
+	struct fx_nic_count *count;	/* per row */
+	struct fx_nic_total total[FX_DIRS];
+};
+
+/* What is loaded. */
+struct fx_dpu_loaded {
+	struct fx_dpu_files files;
+	struct fx_dpu_image img;
+	struct fx_dpu_maps maps;
+	struct fx_dpu_program prog;
+	struct fx_dpu_flows flows;
+	struct fx_nic_conf conf;	/* flags: atomic */
+	struct fx_nic_row *row;
+	struct fx_dpu_shard shard[FX_DPU_MAX_WORKERS];
+	u32 workers;
+	struct fx_dpu_shard before;	/* counted by what it took the place of */
+};
+
+struct fx_dpu_traffic {
+	u64 received, sent, unsent;
+};
+
+struct fx_dpu_state {
+	const char *name;
+	u32 ports, workers;
+	struct fx_dpu_loaded *loaded;	/* atomic; NULL: everything passes */
+	struct fx_dpu_loaded *before;	/* replaced, until it is settled */
+	struct rte_rcu_qsbr *seen;	/* who still uses an old one */
+	u64 loads;
+	bool quit;			/* atomic */
+	struct fx_dpu_traffic traffic[FX_DPU_MAX_WORKERS];
+};
+
+/* worker.c: an lcore's life; @arg is its struct fx_dpu_worker. */
+struct fx_dpu_worker {
+	struct fx_dpu_state *dpu;
+	u32 number;
+};
+
+int fx_dpu_worker_main(void *arg);
+/* Add counters up, @size bytes of them. */
+void fx_dpu_add_up(void *sum, const void *one, size_t size);
+/* Counted: the sum over the workers of a row, of a direction. */
+void fx_dpu_sum_row(const struct fx_dpu_loaded *l, u32 row, struct fx_nic_count *sum);
+void fx_dpu_sum_total(const struct fx_dpu_loaded *l, u32 dir, struct fx_nic_total *sum);
+
+/* loaded.c: one sentence in @why, of FX_DPU_WHY_LEN, after each error. */
+
+/**
+ * fx_dpu_load() - take an artifact into service
+ * @dpu: state
+ * @f: its files, which are the state's from here on, also after an error
+ * @load: the request
+ * @why: out
+ *
+ * Nothing changes for the packets until all of it is ready. Return: 0 or
+ * -errno.
+ */
+int fx_dpu_load(struct fx_dpu_state *dpu, struct fx_dpu_files *f,
+		const struct fx_dpu_load *load, char *why);
+int fx_dpu_unload(struct fx_dpu_state *dpu, char *why);
+/* After a load that replaced: drop what was there before, or put it back. */
+int fx_dpu_settle(struct fx_dpu_state *dpu, bool undo, char *why);
+int fx_dpu_publish(struct fx_dpu_state *dpu, struct fx_dpu_mem *m, const void *values, char *why);
+void fx_dpu_files_free(struct fx_dpu_files *f);
+
+/* control.c: serve the socket until somebody says QUIT or a signal arrives. */
+int fx_dpu_control(struct fx_dpu_state *dpu);
+
+/* command.c: one request, and its answer. */
+struct fx_dpu_request {
+	const void *msg;		/* aligned; of msg_size bytes, a header at least */
+	size_t size;
+	int fd[FX_DPU_FDS];
+	u32 n_fd;
+};
+
+/* Write the answer to @out, of FX_DPU_MAX_MSG bytes; returns its size. */
+size_t fx_dpu_command(struct fx_dpu_state *dpu, const struct fx_dpu_request *r, void *out);
+
+#endif /* FX_DPU_DPU_H */

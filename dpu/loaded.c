@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What is loaded: built, put in place, taken away. */
+#include <errno.h>
+#include <rte_cycles.h>
+#include <rte_rcu_qsbr.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "context.h"
+#include "dpu.h"
+
+/* Workers are away for a burst of packets; this is far longer. */
+#define GRACE_MS	2000
+
+static int refuse(char *why, int err, const char *what)
+{
+	snprintf(why, FX_DPU_WHY_LEN, "%s", what);
+	return err;
+}
+
+void fx_dpu_files_free(struct fx_dpu_files *f)
+{
+	for (u32 i = 0; i < FX_DPU_FDS; i++)
+		free(f->data[i]);
+	memset(f, 0, sizeof(*f));
+}
+
+static void destroy(struct fx_dpu_loaded *l)
+{
+	if (!l)
+		return;
+	fx_dpu_program_free(&l->prog);
+	fx_dpu_maps_free(&l->maps);
+	fx_dpu_flows_free(&l->flows);
+	fx_dpu_image_close(&l->img);
+	fx_dpu_files_free(&l->files);
+	for (u32 i = 0; i < l->workers; i++)
+		free(l->shard[i].count);
+	free(l->before.count);
+	free(l->row);
+	free(l);
+}
+
+/* Wait until no worker uses what it found before; false: one does not come back. */
+static bool grace(struct fx_dpu_state *dpu)
+{
+	uint64_t token = rte_rcu_qsbr_start(dpu->seen);
+
+	for (u32 i = 0; i < GRACE_MS * 10; i++) {
+		if (rte_rcu_qsbr_check(dpu->seen, token, false))
+			return true;
+		rte_delay_us_sleep(100);
+	}
+	return false;
+}
+
+/*
+ * Put @l in the place of what is there, which is returned when no worker uses
+ * it any more. A worker that hangs keeps what it has: lost memory, but no crash.
+ */
+static struct fx_dpu_loaded *swap(struct fx_dpu_state *dpu, struct fx_dpu_loaded *l)
+{
+	struct fx_dpu_loaded *old = dpu->loaded;
+
+	__atomic_store_n(&dpu->loaded, l, __ATOMIC_RELEASE);
+	if (grace(dpu))
+		return old;
+	fprintf(stderr, "fabric-dpu: a worker does not come back; what it uses is kept\n");
+	return NULL;
+}
+
+/* Rows of the same flows go on counting: add what @from counted itself. */
+static void carry_counts(struct fx_dpu_loaded *to, const struct fx_dpu_loaded *from)
+{
+	if (!from || memcmp(to->img.a->flows, from->img.a->flows, FX_DIGEST_LEN))
+		return;
+	for (u32 w = 0; w < from->workers; w++) {
+		for (u32 i = 0; i < to->conf.rows; i++)
+			fx_dpu_add_up(&to->before.count[i], &from->shard[w].count[i],
+				      sizeof(to->before.count[i]));
+		fx_dpu_add_up(to->before.total, from->shard[w].total,
+			      sizeof(to->before.total));
+	}
+}
+
+/* The same, and what @from took over. */
+static void carry_all(struct fx_dpu_loaded *to, const struct fx_dpu_loaded *from)
+{
+	carry_counts(to, from);
+	if (!from || memcmp(to->img.a->flows, from->img.a->flows, FX_DIGEST_LEN))
+		return;
+	for (u32 i = 0; i < to->conf.rows; i++)
+		fx_dpu_add_up(&to->before.count[i], &from->before.count[i],
+			      sizeof(to->before.count[i]));
+	fx_dpu_add_up(to->before.total, from->before.total, sizeof(to->before.total));
+}
+
+static void fill_rows(struct fx_dpu_loaded *l)
+{
+	for (u32 i = 0; i < l->img.a->n_flows; i++) {
+		const struct fx_nic_flow *f = &l->img.flow[i];
+
+		l->row[i] = (struct fx_nic_row){ .edge = f->edge, .cls = f->cls, .dir = f->dir,
+						 .priority = f->priority, .bytes = f->bytes };
+		memcpy(l->row[i].name, l->img.name[i], FX_NAME_LEN);
+	}
+}
+
+static void fill_conf(struct fx_dpu_loaded *l, u32 flags)
+{
+	const struct fx_dpu_artifact *a = l->img.a;
+
+	l->conf = (struct fx_nic_conf){ .flags = flags, .place = a->place, .rows = a->n_flows };
+	for (u32 i = 0; i < FX_DIRS; i++)
+		l->conf.masks[i] = l->flows.masks[i];
+	memcpy(l->conf.count, a->count, sizeof(l->conf.count));
+	memcpy(l->conf.digest, a->graph_digest, sizeof(l->conf.digest));
+	memcpy(l->conf.graph, a->graph, sizeof(l->conf.graph));
+	memcpy(l->conf.policy, a->policy, sizeof(l->conf.policy));
+	memcpy(l->conf.netdev, a->dpu, sizeof(l->conf.netdev));
+}
+
+static int build(struct fx_dpu_loaded *l, char *why)
+{
+	const u32 rows = l->img.a->n_flows;
+	int err;
+
+	err = fx_dpu_maps_init(&l->maps, l->img.o.map, l->img.o.n_map, l->workers);
+	if (err)
+		return refuse(why, err, "there is no memory for the maps");
+	err = fx_dpu_program_load(&l->prog, l->img.object, l->img.object_size, &l->maps,
+				  sizeof(struct fx_dpu_context));
+	if (err)
+		return refuse(why, err, "librte_bpf does not take the program");
+	err = fx_dpu_flows_init(&l->flows, l->img.flow, rows);
+	if (err == -E2BIG)
+		return refuse(why, -EINVAL, "flows.bin: the flows ask for too many sets of fields; compile the bundle again");
+	if (err)
+		return refuse(why, err, "there is no memory for the flows; start fabric-dpu with a larger -m");
+	l->row = calloc(rows, sizeof(*l->row));
+	for (u32 i = 0; i < l->workers; i++) {
+		l->shard[i].count = calloc(rows, sizeof(*l->shard[i].count));
+		if (!l->shard[i].count)
+			return refuse(why, -ENOMEM, "there is no memory for the counts");
+	}
+	l->before.count = calloc(rows, sizeof(*l->before.count));
+	if (!l->row || !l->before.count)
+		return refuse(why, -ENOMEM, "there is no memory for the rows");
+	fill_rows(l);
+	return 0;
+}
+
+int fx_dpu_load(struct fx_dpu_state *dpu, struct fx_dpu_files *f,
+		const struct fx_dpu_load *load, char *why)
+{
+	struct fx_dpu_loaded *l = calloc(1, sizeof(*l));
+	int err;
+
+	if (!l) {
+		fx_dpu_files_free(f);
+		return refuse(why, -ENOMEM, "there is no memory");
+	}
+	l->files = *f;
+	memset(f, 0, sizeof(*f));
+	l->workers = dpu->workers;
+	err = fx_dpu_image_open(&l->files, dpu->name, &l->img, why);
+	if (err)
+		goto fail;
+	if (dpu->loaded && (!load->replace || strcmp(dpu->loaded->conf.graph, l->img.a->graph))) {
+		snprintf(why, FX_DPU_WHY_LEN, "graph '%s' is loaded there; `fabricctl detach %s` takes it off",
+			 dpu->loaded->conf.graph, dpu->loaded->conf.graph);
+		err = -EBUSY;
+		goto fail;
+	}
+	err = build(l, why);
+	if (err)
+		goto fail;
+	fill_conf(l, load->flags);
+	dpu->loads++;
+	/* who replaced without settling has settled by now */
+	destroy(dpu->before);
+	dpu->before = swap(dpu, l);
+	carry_all(l, dpu->before);
+	return 0;
+fail:
+	destroy(l);
+	return err;
+}
+
+int fx_dpu_unload(struct fx_dpu_state *dpu, char *why)
+{
+	if (!dpu->loaded)
+		return refuse(why, -ENOENT, "nothing is loaded");
+	destroy(dpu->before);
+	dpu->before = NULL;
+	destroy(swap(dpu, NULL));
+	return 0;
+}
+
+int fx_dpu_settle(struct fx_dpu_state *dpu, bool undo, char *why)
+{
+	struct fx_dpu_loaded *l = dpu->before;
+
+	if (!l)
+		return refuse(why, -ENOENT, "nothing was replaced");
+	dpu->before = NULL;
+	if (undo) {
+		struct fx_dpu_loaded *dropped = swap(dpu, l);
+
+		carry_counts(l, dropped);
+		dpu->loads++;
+		l = dropped;
+	}
+	destroy(l);
+	return 0;
+}
+
+int fx_dpu_publish(struct fx_dpu_state *dpu, struct fx_dpu_mem *m, const void *values, char *why)
+{
+	void *old = fx_dpu_mem_publish(m, values);
+
+	if (!old)
+		return refuse(why, -ENOMEM, "there is no memory for another set of values");
+	if (!grace(dpu))
+		return refuse(why, -ETIMEDOUT, "a worker does not come back, and may still see the old values");
+	free(old);
+	return 0;
+}

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "dpu.h"
+#include "util.h"
+
+#define TORN_TRIES	64	/* what changed while it was read is read again */
+
+struct fx_dpu {
+	char name[FX_NIC_NAME_LEN];
+	int fd;
+	u32 seq;
+	char why[FX_DPU_WHY_LEN + 64];
+	/* messages have fields of eight bytes */
+	u64 in[FX_DPU_MAX_MSG / 8], out[FX_DPU_MAX_MSG / 8];
+};
+
+bool fx_dpu_name_ok(const char *name)
+{
+	size_t len = strlen(name), i = 0;
+
+	while (i < len && (fx_is_word(name[i]) || name[i] == '-'))
+		i++;
+	return len && len < FX_NIC_NAME_LEN && i == len && *name != '-';
+}
+
+static int fail(struct fx_dpu *d, int err, const char *fmt, ...) fx_printf(3, 4);
+
+static int fail(struct fx_dpu *d, int err, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	n = snprintf(d->why, sizeof(d->why), "dpu '%s': ", d->name);
+	va_start(ap, fmt);
+	vsnprintf(d->why + n, sizeof(d->why) - n, fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+const char *fx_dpu_why(const struct fx_dpu *d)
+{
+	return d->why;
+}
+
+/* ---- the connection --------------------------------------------------- */
+
+static int not_there(struct fx_dpu *d, int err)
+{
+	if (err == -ENOENT || err == -ECONNREFUSED)
+		return fail(d, -ECONNREFUSED, "no fabric-dpu of this name is running; start it: fabric-dpu %s ...",
+			    d->name);
+	if (err == -EAGAIN)
+		return fail(d, -EAGAIN, "it has %d clients, which is all that it takes; try again when one is done",
+			    FX_DPU_MAX_CLIENTS);
+	return fail(d, err, "its control socket cannot be reached: %s", strerror(-err));
+}
+
+int fx_dpu_open(const char *name, struct fx_dpu **out)
+{
+	const struct timeval limit = { .tv_sec = FX_DPU_WAIT_MS / 1000,
+				       .tv_usec = FX_DPU_WAIT_MS % 1000 * 1000 };
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	struct fx_dpu *d = fx_calloc(1, sizeof(*d));
+
+	*out = d;
+	d->fd = -1;
+	if (!fx_dpu_name_ok(name)) {
+		snprintf(d->why, sizeof(d->why), "'%.64s' cannot name a DPU", name);
+		return -EINVAL;
+	}
+	strcpy(d->name, name);
+	snprintf(addr.sun_path, sizeof(addr.sun_path), FX_DPU_SOCKET, name);
+	d->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	/* the bound on connecting as well, should it not be answered */
+	if (d->fd < 0 ||
+	    setsockopt(d->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) ||
+	    connect(d->fd, (struct sockaddr *)&addr, sizeof(addr)))
+		return not_there(d, -errno);
+	return 0;
+}
+
+void fx_dpu_close(struct fx_dpu *d)
+{
+	if (!d)
+		return;
+	if (d->fd >= 0)
+		close(d->fd);
+	free(d);
+}
+
+static int send_request(struct fx_dpu *d, const int *fds, u32 n_fd)
+{
+	const struct fx_dpu_msg *m = (const void *)d->out;
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(FX_DPU_FDS * sizeof(int))];
+	} control = { 0 };
+	struct iovec iov = { d->out, m->size };
+	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *c;
+
+	if (n_fd) {
+		h.msg_control = &control;
+		h.msg_controllen = CMSG_SPACE(n_fd * sizeof(int));
+		c = CMSG_FIRSTHDR(&h);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(n_fd * sizeof(int));
+		memcpy(CMSG_DATA(c), fds, n_fd * sizeof(int));
+	}
+	return sendmsg(d->fd, &h, MSG_NOSIGNAL) == (ssize_t)m->size ? 0 : -errno;
+}
+
+static int gone(struct fx_dpu *d, int err)
+{
+	if (err == -EAGAIN || err == -ETIMEDOUT)
+		return fail(d, -ETIMEDOUT, "it does not answer within %d s", FX_DPU_WAIT_MS / 1000);
+	return fail(d, -EPIPE, "it ended while it was asked; start it again: fabric-dpu %s ...",
+		    d->name);
+}
+
+static int receive(struct fx_dpu *d, ssize_t *n)
+{
+	struct pollfd p = { .fd = d->fd, .events = POLLIN };
+	int ready = poll(&p, 1, FX_DPU_WAIT_MS);
+
+	if (ready <= 0)
+		return gone(d, ready ? -errno : -ETIMEDOUT);
+	*n = recv(d->fd, d->in, sizeof(d->in), MSG_DONTWAIT | MSG_TRUNC);
+	return *n > 0 ? 0 : gone(d, *n ? -errno : -EPIPE);
+}
+
+/*
+ * Ask: the request stands in d->out, its answer in d->in, with at least
+ * @answer bytes unless it is an error.
+ */
+static int ask(struct fx_dpu *d, u16 cmd, size_t size, const int *fds, u32 n_fd, size_t answer)
+{
+	struct fx_dpu_reply *r = (void *)d->in;
+	struct fx_dpu_msg *m = (void *)d->out;
+	ssize_t n = 0;
+	int err;
+
+	if (d->fd < 0)
+		return fail(d, -EPIPE, "it is not connected");
+	*m = (struct fx_dpu_msg){
+		.size = size, .version = FX_DPU_VERSION, .cmd = cmd, .seq = ++d->seq,
+	};
+	err = send_request(d, fds, n_fd);
+	err = err ? gone(d, err) : receive(d, &n);
+	if (err) {
+		/* an answer that comes late would be taken for the next one's */
+		close(d->fd);
+		d->fd = -1;
+		return err;
+	}
+	if (n < (ssize_t)sizeof(*r) || n > (ssize_t)sizeof(d->in) || r->msg.size != n ||
+	    r->msg.version != FX_DPU_VERSION || r->msg.cmd != cmd || r->msg.seq != d->seq ||
+	    r->error > 0 || (!r->error && (size_t)n < answer))
+		return fail(d, -EPROTO, "its answer is none of this version's; use fabricctl and fabric-dpu of one version");
+	r->why[sizeof(r->why) - 1] = '\0';
+	return r->error ? fail(d, r->error, "%s", r->why) : 0;
+}
+
+/* ---- requests --------------------------------------------------------- */
+
+int fx_dpu_info(struct fx_dpu *d, struct fx_dpu_info *info)
+{
+	int err = ask(d, FX_DPU_INFO, sizeof(struct fx_dpu_msg), NULL, 0, sizeof(*info));
+
+	if (err)
+		return err;
+	memcpy(info, d->in, sizeof(*info));
+	info->dpu[sizeof(info->dpu) - 1] = '\0';
+	info->graph[sizeof(info->graph) - 1] = '\0';
+	return 0;
+}
+
+static int about_graph(struct fx_dpu *d, u16 cmd, const char *graph, bool undo)
+{
+	struct fx_dpu_graph *g = (void *)d->out;
+
+	memset(g, 0, sizeof(*g));
+	g->undo = undo;
+	if (!*graph || strlen(graph) >= sizeof(g->graph))
+		return fail(d, -EINVAL, "'%.64s' is no name of a graph", graph);
+	strcpy(g->graph, graph);
+	return ask(d, cmd, sizeof(*g), NULL, 0, sizeof(struct fx_dpu_reply));
+}
+
+int fx_dpu_unload(struct fx_dpu *d, const char *graph)
+{
+	return about_graph(d, FX_DPU_UNLOAD, graph, false);
+}
+
+int fx_dpu_bypass(struct fx_dpu *d, const char *graph)
+{
+	return about_graph(d, FX_DPU_BYPASS, graph, false);
+}
+
+int fx_dpu_settle(struct fx_dpu *d, const char *graph, bool undo)
+{
+	return about_graph(d, FX_DPU_SETTLE, graph, undo);
+}
+
+int fx_dpu_quit(struct fx_dpu *d)
+{
+	return ask(d, FX_DPU_QUIT, sizeof(struct fx_dpu_msg), NULL, 0,
+		   sizeof(struct fx_dpu_reply));
+}
+
+/* A memfd with these bytes that nobody changes any more, or -errno. */
+static int sealed(const void *data, size_t size)
+{
+	int fd = memfd_create("fabric_ext", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	for (size_t at = 0; at < size && !err;) {
+		ssize_t n = write(fd, (const char *)data + at, size - at);
+
+		if (n < 0)
+			err = -errno;
+		else
+			at += n;
+	}
+	if (!err && fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK))
+		err = -errno;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+int fx_dpu_load(struct fx_dpu *d, const struct fx_dpu_parts *p)
+{
+	const struct {
+		const void *data;
+		size_t size;
+	} part[FX_DPU_FDS] = {
+		[FX_DPU_FD_ARTIFACT] = { p->artifact, p->artifact_size },
+		[FX_DPU_FD_OBJECT] = { p->object, p->object_size },
+		[FX_DPU_FD_FLOWS] = { p->flows, p->flows_size },
+		[FX_DPU_FD_NAMES] = { p->names, (size_t)p->n_flow * FX_NAME_LEN },
+	};
+	struct fx_dpu_load *l = (void *)d->out;
+	int fd[FX_DPU_FDS], err = 0;
+	u32 n;
+
+	for (n = 0; n < FX_DPU_FDS; n++) {
+		fd[n] = sealed(part[n].data, part[n].size);
+		if (fd[n] >= 0)
+			continue;
+		err = fail(d, fd[n], "the artifact cannot be handed over: %s", strerror(-fd[n]));
+		goto out;
+	}
+	memset(l, 0, sizeof(*l));
+	l->flags = p->flags;
+	l->replace = p->replace;
+	err = ask(d, FX_DPU_LOAD, sizeof(*l), fd, n, sizeof(struct fx_dpu_reply));
+out:
+	while (n)
+		close(fd[--n]);
+	return err;
+}
+
+/* One page of rows, at their place in *rows. */
+static int stat_page(struct fx_dpu *d, u32 first, struct fx_dpu_stats *head,
+		     struct fx_dpu_row **rows)
+{
+	struct fx_dpu_stat *s = (void *)d->out;
+	const struct fx_dpu_stats *got = (const void *)d->in;
+	int err;
+
+	memset(s, 0, sizeof(*s));
+	s->first = first;
+	err = ask(d, FX_DPU_STAT, sizeof(*s), NULL, 0, sizeof(*got));
+	if (err)
+		return err;
+	if (got->first != first || got->conf.rows > FX_NIC_MAX_FLOWS ||
+	    got->n > got->conf.rows - first || (!got->n && first < got->conf.rows) ||
+	    got->reply.msg.size != sizeof(*got) + got->n * sizeof(got->row[0]))
+		return fail(d, -EPROTO, "its rows are none of this version's");
+	if (!first) {
+		*head = *got;
+		*rows = fx_calloc(got->conf.rows, sizeof(**rows));
+	} else if (got->loads != head->loads || got->conf.rows != head->conf.rows) {
+		return -EAGAIN;
+	}
+	memcpy(*rows + first, got->row, got->n * sizeof(got->row[0]));
+	return got->n;
+}
+
+int fx_dpu_stat(struct fx_dpu *d, struct fx_dpu_stats *head, struct fx_dpu_row **rows)
+{
+	int n = -EAGAIN;
+
+	*rows = NULL;
+	for (u32 i = 0; i < TORN_TRIES && n == -EAGAIN; i++) {
+		u32 first = 0;
+
+		free(*rows);
+		*rows = NULL;
+		do {
+			n = stat_page(d, first, head, rows);
+			first += n > 0 ? n : 0;
+		} while (n > 0 && first < head->conf.rows);
+	}
+	if (n < 0) {
+		free(*rows);
+		*rows = NULL;
+		return n == -EAGAIN ? fail(d, n, "it is loaded anew while it is read") : n;
+	}
+	return 0;
+}
+
+/* ---- maps ------------------------------------------------------------- */
+
+static int about_map(struct fx_dpu *d, const char *map, u32 first, u32 n)
+{
+	struct fx_dpu_map_io *io = (void *)d->out;
+
+	memset(io, 0, sizeof(*io));
+	if (!*map || strlen(map) >= sizeof(io->map))
+		return fail(d, -EINVAL, "'%.64s' is no name of a map", map);
+	strcpy(io->map, map);
+	io->first = first;
+	io->n = n;
+	return 0;
+}
+
+/* Entries from @first on into d->in, as many as fit. */
+static int map_page(struct fx_dpu *d, const char *map, u32 first, u32 n)
+{
+	struct fx_dpu_map_data *got = (void *)d->in;
+	int err = about_map(d, map, first, n);
+
+	if (!err)
+		err = ask(d, FX_DPU_MAP_READ, sizeof(struct fx_dpu_map_io), NULL, 0, sizeof(*got));
+	if (err)
+		return err;
+	got->map.name[FX_NAME_LEN - 1] = '\0';
+	got->map.cls[FX_DPU_CLASS_LEN - 1] = '\0';
+	if (got->first != first || got->n > n || !got->map.value_size || !got->map.entries ||
+	    got->map.value_size > FX_DPU_MAX_VALUE || (!got->n && n) ||
+	    (u64)got->map.value_size * got->map.entries > FX_DPU_MAX_MAP ||
+	    got->reply.msg.size != sizeof(*got) + (u64)got->n * got->map.value_size)
+		return fail(d, -EPROTO, "its map is none of this version's");
+	return 0;
+}
+
+int fx_dpu_map_info(struct fx_dpu *d, const char *map, struct fx_dpu_map *info, u64 *epoch)
+{
+	const struct fx_dpu_map_data *got = (const void *)d->in;
+	int err = map_page(d, map, 0, 0);
+
+	if (err)
+		return err;
+	*info = got->map;
+	if (epoch)
+		*epoch = got->epoch;
+	return 0;
+}
+
+/* All pages, of one epoch: -EAGAIN when another began meanwhile. */
+static int read_all(struct fx_dpu *d, const char *map, char *buf, const struct fx_dpu_map *info)
+{
+	const struct fx_dpu_map_data *got = (const void *)d->in;
+	u64 epoch = 0, loads = 0;
+	u32 first = 0;
+
+	while (first < info->entries) {
+		int err = map_page(d, map, first, info->entries - first);
+
+		if (err)
+			return err;
+		if (memcmp(&got->map, info, sizeof(*info)) ||
+		    (first && (got->epoch != epoch || got->loads != loads)))
+			return -EAGAIN;
+		epoch = got->epoch;
+		loads = got->loads;
+		memcpy(buf + (size_t)first * info->value_size, got->value,
+		       (size_t)got->n * info->value_size);
+		first += got->n;
+	}
+	return 0;
+}
+
+static int wrong_size(struct fx_dpu *d, const char *map, u64 want, size_t size)
+{
+	return fail(d, -EINVAL, "the map '%s' takes %llu bytes, and %zu were given", map, want, size);
+}
+
+int fx_dpu_map_read(struct fx_dpu *d, const char *map, void *buf, size_t size)
+{
+	struct fx_dpu_map info;
+	int err = -EAGAIN;
+
+	for (u32 i = 0; i < TORN_TRIES && err == -EAGAIN; i++) {
+		err = fx_dpu_map_info(d, map, &info, NULL);
+		if (err)
+			return err;
+		if (size != (u64)info.entries * info.value_size)
+			return wrong_size(d, map, (u64)info.entries * info.value_size, size);
+		err = read_all(d, map, buf, &info);
+	}
+	return err == -EAGAIN ?
+	       fail(d, err, "the map '%s' is published anew while it is read", map) : err;
+}
+
+int fx_dpu_map_write(struct fx_dpu *d, const char *map, u32 index, const void *value,
+		     size_t size)
+{
+	struct fx_dpu_map_io *io = (void *)d->out;
+	int err = about_map(d, map, index, 1);
+
+	if (err)
+		return err;
+	if (!size || size > FX_DPU_MAX_VALUE)
+		return fail(d, -EINVAL, "an entry has 1 to %d bytes, not %zu", FX_DPU_MAX_VALUE, size);
+	memcpy(io + 1, value, size);
+	return ask(d, FX_DPU_MAP_WRITE, sizeof(struct fx_dpu_map_io) + size, NULL, 0,
+		   sizeof(struct fx_dpu_reply));
+}
+
+int fx_dpu_map_publish(struct fx_dpu *d, const char *map, const void *buf, size_t size)
+{
+	int err = about_map(d, map, 0, 0), fd;
+
+	if (err)
+		return err;
+	fd = sealed(buf, size);
+	if (fd < 0)
+		return fail(d, fd, "the values cannot be handed over: %s", strerror(-fd));
+	err = ask(d, FX_DPU_MAP_PUBLISH, sizeof(struct fx_dpu_map_io), &fd, 1,
+		  sizeof(struct fx_dpu_reply));
+	close(fd);
+	return err;
+}

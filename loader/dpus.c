@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "diag.h"
+#include "dpu.h"
+#include "dpus.h"
+#include "lower/dpu_verify.h"
+#include "nic.h"
+#include "system.h"
+#include "util.h"
+
+#define CONF	"fx_conf"	/* the map in dpu-NAME/: struct fx_nic_conf */
+
+struct one {
+	const struct fx_bundle_dpu *part;
+	struct fx_dpu *dpu;
+	bool loaded;			/* by us, to be taken back */
+	bool well;			/* repair: there is nothing to mend */
+	bool failed;			/* repair: it cannot be mended */
+	bool swapped;
+};
+
+struct fx_dpus {
+	const struct fx_bundle *bundle;
+	const struct fx_session_options *opt;
+	struct one *one;
+	u32 n;
+	bool keep;
+};
+
+static const char *graph_of(const struct fx_dpus *d)
+{
+	return d->bundle->image.hdr->name;
+}
+
+const char *fx_dpus_policy(const struct fx_dpus *d)
+{
+	return d->one[0].part->artifact->policy;
+}
+
+static enum fx_rc failed(const struct one *o, int err)
+{
+	fx_err("%s", fx_dpu_why(o->dpu));
+	return err == -EINVAL || err == -EBUSY ? FX_RC_INPUT : FX_RC_SYSTEM;
+}
+
+/* ---- attach ----------------------------------------------------------- */
+
+static enum fx_rc verify(const struct fx_dpus *d, const struct fx_bundle_dpu *part)
+{
+	enum fx_rc rc = FX_RC_OK;
+	char *why;
+	int err;
+
+	if (!(part->artifact->flags & FX_DPU_F_VERIFIED)) {
+		fx_err("%s/dpu/%s/artifact.bin: the kernel's verifier has not seen the program, as it was compiled without CAP_BPF; compile the bundle again as root",
+		       d->bundle->dir, part->artifact->dpu);
+		return FX_RC_INPUT;
+	}
+	err = fx_dpu_verify(part->object, part->object_size, &why);
+	if (err) {
+		fx_err("dpu '%s': %s", part->artifact->dpu, why);
+		rc = err == -EINVAL ? FX_RC_INPUT : FX_RC_SYSTEM;
+	}
+	free(why);
+	return rc;
+}
+
+/* Does the DPU have what the way of attaching asks for? */
+static enum fx_rc check_loaded(const struct fx_dpus *d, struct one *o, const char *has)
+{
+	const char *dpu = o->part->artifact->dpu;
+	bool same = !strcmp(has, graph_of(d));
+
+	if (*has && (!same || (!d->opt->replace && !d->opt->repair))) {
+		fx_err("dpu '%s' has the policy of graph '%s'; `fabricctl detach %s` takes it off",
+		       dpu, has, has);
+		return FX_RC_INPUT;
+	}
+	if (!*has && d->opt->replace) {
+		fx_err("dpu '%s' has no policy to replace, it was started anew; attach --repair mends that",
+		       dpu);
+		return FX_RC_INPUT;
+	}
+	o->well = same && d->opt->repair;
+	return FX_RC_OK;
+}
+
+static enum fx_rc open_one(const struct fx_dpus *d, struct one *o)
+{
+	struct fx_dpu_info info;
+	enum fx_rc rc;
+	int err;
+
+	err = fx_dpu_open(o->part->artifact->dpu, &o->dpu);
+	if (!err)
+		err = fx_dpu_info(o->dpu, &info);
+	if (err)
+		return failed(o, err);
+	rc = check_loaded(d, o, info.graph);
+	return rc == FX_RC_OK && !o->well ? verify(d, o->part) : rc;
+}
+
+enum fx_rc fx_dpus_open(const struct fx_bundle *bundle,
+			const struct fx_session_options *opt, struct fx_dpus **out)
+{
+	struct fx_dpus *d = fx_calloc(1, sizeof(*d));
+	enum fx_rc rc = FX_RC_OK;
+
+	*out = NULL;
+	d->bundle = bundle;
+	d->opt = opt;
+	d->n = bundle->n_dpu;
+	d->one = fx_calloc(d->n, sizeof(*d->one));
+	for (u32 i = 0; i < d->n; i++)
+		d->one[i].part = &bundle->dpu[i];
+	for (u32 i = 0; i < d->n && rc == FX_RC_OK; i++) {
+		rc = open_one(d, &d->one[i]);
+		/* the others are mended all the same */
+		d->one[i].failed = rc != FX_RC_OK;
+		if (opt->repair)
+			rc = FX_RC_OK;
+	}
+	if (rc == FX_RC_OK)
+		*out = d;
+	else
+		fx_dpus_close(d);
+	return rc;
+}
+
+static u32 flags_of(const struct fx_dpus *d)
+{
+	return (d->opt->audit ? FX_NIC_F_AUDIT : 0) |
+	       (d->bundle->object ? 0 : FX_NIC_F_ALONE);
+}
+
+static enum fx_rc load_one(const struct fx_dpus *d, struct one *o)
+{
+	const struct fx_bundle_dpu *p = o->part;
+	char (*names)[FX_NAME_LEN] = fx_calloc(p->n_flow, sizeof(*names));
+	struct fx_dpu_parts parts = {
+		.artifact = p->artifact, .artifact_size = p->artifact_size,
+		.object = p->object, .object_size = p->object_size,
+		.flows = p->flow, .flows_size = p->n_flow * sizeof(*p->flow),
+		.names = (const char (*)[FX_NAME_LEN])names, .n_flow = p->n_flow,
+		.flags = flags_of(d), .replace = d->opt->replace,
+	};
+	int err;
+
+	for (u32 i = 0; i < p->n_flow; i++)
+		memcpy(names[i], d->bundle->image.cls[p->flow[i].cls].name, sizeof(*names));
+	err = fx_dpu_load(o->dpu, &parts);
+	o->loaded = !err && !d->opt->replace;
+	o->swapped = !err && d->opt->replace;
+	free(names);
+	return err ? failed(o, err) : FX_RC_OK;
+}
+
+/* What stays when the DPU's process ends: which one, of which graph. */
+static enum fx_rc write_down(const struct fx_dpus *d, const struct one *o, struct fx_pins *pins)
+{
+	const struct fx_dpu_artifact *a = o->part->artifact;
+	const struct fx_image_hdr *hdr = d->bundle->image.hdr;
+	char *sub = fx_asprintf(FX_PINS_DPU "%s", a->dpu);
+	struct fx_nic_conf conf = { .flags = flags_of(d), .place = a->place };
+	enum fx_rc rc;
+	const u32 zero = 0;
+	int fd = -1;
+
+	memcpy(conf.count, hdr->count, sizeof(conf.count));
+	memcpy(conf.digest, hdr->digest, sizeof(conf.digest));
+	memcpy(conf.graph, hdr->name, sizeof(conf.graph));
+	memcpy(conf.policy, a->policy, sizeof(conf.policy));
+	memcpy(conf.netdev, a->dpu, sizeof(conf.netdev));
+	/* what a repair finds is written anew */
+	fx_pins_remove_nic(pins, sub);
+	rc = fx_pins_make(pins, sub);
+	if (rc == FX_RC_OK) {
+		fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, CONF, sizeof(zero), sizeof(conf), 1, NULL);
+		if (fd < 0 || bpf_map_update_elem(fd, &zero, &conf, BPF_ANY)) {
+			fx_err("what dpu '%s' was given cannot be written down: %s", a->dpu,
+			       strerror(errno));
+			rc = FX_RC_SYSTEM;
+		}
+	}
+	if (rc == FX_RC_OK)
+		rc = fx_pins_write_at(pins, sub, CONF, fd);
+	if (fd >= 0)
+		close(fd);
+	free(sub);
+	return rc;
+}
+
+enum fx_rc fx_dpus_attach(struct fx_dpus *d, struct fx_pins *pins)
+{
+	enum fx_rc rc = FX_RC_OK;
+
+	for (u32 i = 0; i < d->n && rc == FX_RC_OK; i++)
+		rc = load_one(d, &d->one[i]);
+	for (u32 i = 0; i < d->n && pins && rc == FX_RC_OK; i++)
+		rc = write_down(d, &d->one[i], pins);
+	return rc;
+}
+
+/* ---- replace and repair ----------------------------------------------- */
+
+static bool of_bundle(const struct fx_bundle *b, const char *dpu)
+{
+	for (u32 i = 0; i < b->n_dpu; i++)
+		if (!strcmp(b->dpu[i].artifact->dpu, dpu))
+			return true;
+	return false;
+}
+
+static int read_conf(const char *dir, struct fx_nic_conf *conf);
+
+/* All pinned DPUs are the bundle's, of its graph. */
+static enum fx_rc check_pinned(const struct fx_bundle *b, u32 *n)
+{
+	const struct fx_image_hdr *hdr = b->image.hdr;
+	char *dir = fx_pins_dir(hdr->name);
+	struct fx_words subs = { 0 };
+	enum fx_rc rc = FX_RC_OK;
+
+	fx_pins_list_dpus(hdr->name, &subs);
+	for (u32 i = 0; i < subs.n && rc == FX_RC_OK; i++) {
+		char *sub = fx_asprintf("%s/%s", dir, subs.word[i]);
+		struct fx_nic_conf conf = { 0 };
+		int err = read_conf(sub, &conf);
+
+		if (!of_bundle(b, subs.word[i] + strlen(FX_PINS_DPU)) ||
+		    (!err && memcmp(conf.digest, hdr->digest, sizeof(conf.digest)))) {
+			fx_err("the bundle is not for the graph and DPUs that '%s' is attached with; `fabricctl detach %s`, then attach",
+			       hdr->name, hdr->name);
+			rc = FX_RC_INPUT;
+		}
+		free(sub);
+	}
+	*n = subs.n;
+	fx_words_free(&subs);
+	free(dir);
+	return rc;
+}
+
+enum fx_rc fx_dpus_check_graph(const struct fx_bundle *b)
+{
+	u32 n;
+
+	return check_pinned(b, &n);
+}
+
+enum fx_rc fx_dpus_check_replace(const struct fx_bundle *b)
+{
+	enum fx_rc rc;
+	u32 n;
+
+	rc = check_pinned(b, &n);
+	if (rc != FX_RC_OK || n == b->n_dpu)
+		return rc;
+	fx_err("graph '%s' is pinned on %u DPUs, and the bundle is for %u; attach without --replace, after `fabricctl detach %s` when there are any",
+	       b->image.hdr->name, n, b->n_dpu, b->image.hdr->name);
+	return FX_RC_INPUT;
+}
+
+enum fx_rc fx_dpus_replace(struct fx_dpus *d)
+{
+	enum fx_rc rc = FX_RC_OK;
+
+	for (u32 i = 0; i < d->n && rc == FX_RC_OK; i++)
+		rc = load_one(d, &d->one[i]);
+	return rc;
+}
+
+void fx_dpus_settle(struct fx_dpus *d, bool undo)
+{
+	for (u32 i = 0; i < d->n; i++)
+		if (d->one[i].swapped && fx_dpu_settle(d->one[i].dpu, graph_of(d), undo))
+			fx_err("%s", fx_dpu_why(d->one[i].dpu));
+}
+
+enum fx_rc fx_dpus_repair(struct fx_dpus *d, struct fx_pins *pins)
+{
+	enum fx_rc rc = FX_RC_OK;
+
+	for (u32 i = 0; i < d->n; i++) {
+		struct one *o = &d->one[i];
+		enum fx_rc one = o->failed ? FX_RC_SYSTEM : FX_RC_OK;
+
+		if (!o->failed && !o->well) {
+			one = load_one(d, o);
+			if (one == FX_RC_OK)
+				one = write_down(d, o, pins);
+			/* what is mended stays, whatever comes of the others */
+			o->failed = one != FX_RC_OK;
+			o->loaded = o->loaded && o->failed;
+		}
+		rc = rc == FX_RC_OK ? one : rc;
+	}
+	return rc;
+}
+
+void fx_dpus_repaired(const struct fx_dpus *d, struct fx_words *names)
+{
+	for (u32 i = 0; i < d->n; i++) {
+		char *name = fx_asprintf("dpu %s", d->one[i].part->artifact->dpu);
+
+		if (!d->one[i].well && !d->one[i].failed)
+			fx_words_add(names, name);
+		free(name);
+	}
+}
+
+/* ---- the end ---------------------------------------------------------- */
+
+void fx_dpus_keep(struct fx_dpus *d)
+{
+	d->keep = true;
+}
+
+void fx_dpus_close(struct fx_dpus *d)
+{
+	if (!d)
+		return;
+	for (u32 i = 0; i < d->n; i++) {
+		struct one *o = &d->one[i];
+
+		/* one that ended has nothing loaded any more */
+		if (o->loaded && !d->keep)
+			fx_dpu_unload(o->dpu, graph_of(d));
+		fx_dpu_close(o->dpu);
+	}
+	free(d->one);
+	free(d);
+}
+
+/* ---- what is pinned --------------------------------------------------- */
+
+bool fx_dpus_pinned(const char *graph)
+{
+	struct fx_words subs = { 0 };
+	bool pinned;
+
+	fx_pins_list_dpus(graph, &subs);
+	pinned = subs.n;
+	fx_words_free(&subs);
+	return pinned;
+}
+
+/* Ask each that runs; one that does not, or has lost the graph, is done with. */
+static int each(const char *graph, int (*ask)(struct fx_dpu *d, const char *graph))
+{
+	struct fx_words subs = { 0 };
+	int first = 0;
+
+	fx_pins_list_dpus(graph, &subs);
+	for (u32 i = 0; i < subs.n; i++) {
+		struct fx_dpu *d;
+		int err = fx_dpu_open(subs.word[i] + strlen(FX_PINS_DPU), &d);
+
+		if (!err)
+			err = ask(d, graph);
+		if (err && err != -ECONNREFUSED && err != -ENOENT && err != -EPIPE) {
+			fx_err("%s", fx_dpu_why(d));
+			first = first ? first : err;
+		}
+		fx_dpu_close(d);
+	}
+	fx_words_free(&subs);
+	return first;
+}
+
+enum fx_rc fx_dpus_detach(const char *graph)
+{
+	return each(graph, fx_dpu_unload) ? FX_RC_SYSTEM : FX_RC_OK;
+}
+
+int fx_dpus_bypass(const char *graph)
+{
+	return each(graph, fx_dpu_bypass);
+}
+
+/* ---- what it counted -------------------------------------------------- */
+
+/* What was written down at attach; 0 or -errno. */
+static int read_conf(const char *dir, struct fx_nic_conf *conf)
+{
+	char *path = fx_asprintf("%s/" CONF, dir);
+	const u32 zero = 0;
+	int fd = bpf_obj_get(path), err = fd < 0 ? -errno : 0;
+
+	free(path);
+	if (!err && !fx_map_is(fd, sizeof(zero), sizeof(*conf)))
+		err = -EPROTO;
+	if (!err && bpf_map_lookup_elem(fd, &zero, conf))
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	conf->graph[FX_NAME_LEN - 1] = '\0';
+	conf->policy[FX_NAME_LEN - 1] = '\0';
+	conf->netdev[FX_NIC_NAME_LEN - 1] = '\0';
+	return err;
+}
+
+static void take_rows(struct fx_nic_view *v, const struct fx_dpu_stats *head,
+		      const struct fx_dpu_row *rows)
+{
+	v->conf.flags = head->conf.flags;
+	v->conf.rows = head->conf.rows;
+	memcpy(v->total, head->total, sizeof(v->total));
+	v->row = fx_calloc(v->conf.rows + 1, sizeof(*v->row));
+	v->count = fx_calloc(v->conf.rows + 1, sizeof(*v->count));
+	for (u32 i = 0; i < v->conf.rows; i++) {
+		v->row[i] = rows[i].row;
+		v->row[i].name[FX_NAME_LEN - 1] = '\0';
+		if (v->row[i].dir >= FX_DIRS)
+			v->row[i].dir = FX_DIR_NONE;
+		v->count[i] = rows[i].count;
+	}
+}
+
+static int read_view(const char *graph, const char *dpu, struct fx_nic_view *v)
+{
+	struct fx_dpu_stats head;
+	struct fx_dpu_row *rows = NULL;
+	struct fx_dpu *d;
+	int err = fx_dpu_open(dpu, &d);
+
+	v->dpu = true;
+	v->conf.rows = 0;
+	if (!err)
+		err = fx_dpu_stat(d, &head, &rows);
+	if (!err && !strncmp(head.conf.graph, graph, FX_NAME_LEN)) {
+		v->attached = true;
+		take_rows(v, &head, rows);
+	} else if (!err || err == -ENOENT) {
+		v->gone = "its fabric-dpu was started anew: detach, and attach again";
+		fx_info("dpu '%s' does not have graph '%s' any more, it was started anew; `fabricctl detach %s`, then attach",
+			dpu, graph, graph);
+		err = 0;
+	} else if (err == -ECONNREFUSED || err == -EPIPE) {
+		v->gone = "its fabric-dpu has ended";
+		fx_info("%s", fx_dpu_why(d));
+		err = 0;
+	} else {
+		fx_err("%s", fx_dpu_why(d));
+	}
+	free(rows);
+	fx_dpu_close(d);
+	return err;
+}
+
+int fx_dpu_views_read(const char *graph, struct fx_nic_views *v)
+{
+	char *dir = fx_pins_dir(graph);
+	struct fx_words subs = { 0 };
+	int err = 0;
+
+	fx_pins_list_dpus(graph, &subs);
+	for (u32 i = 0; i < subs.n && !err; i++) {
+		char *sub = fx_asprintf("%s/%s", dir, subs.word[i]);
+		struct fx_nic_view view = { 0 };
+
+		err = read_conf(sub, &view.conf);
+		if (err == -ENOENT) {	/* detached under our eyes, or half of an attach */
+			err = 0;
+		} else if (err) {
+			fx_err("%s cannot be read: %s", sub,
+			       err == -EPROTO ? "it is of another version of fabricctl" :
+			       strerror(-err));
+		} else {
+			err = read_view(graph, subs.word[i] + strlen(FX_PINS_DPU), &view);
+			fx_grow(v->view, v->n, v->cap);
+			v->view[v->n++] = view;
+		}
+		free(sub);
+	}
+	fx_words_free(&subs);
+	free(dir);
+	return err;
+}
