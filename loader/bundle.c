@@ -274,6 +274,17 @@ static enum fx_rc read_devices(const struct fx_bundle_source *s, struct fx_bundl
 	return rc;
 }
 
+/* Whether the objects have them so is looked at when they are opened. */
+static enum fx_rc read_maps(const struct fx_bundle_source *s, struct fx_bundle *b)
+{
+	struct json_object *classes = NULL;
+	const char *why;
+
+	json_object_object_get_ex(s->manifest, "classes", &classes);
+	why = fx_map_list_parse(classes, &b->maps);
+	return why ? unsound(s, FX_BUNDLE_MANIFEST, why) : FX_RC_OK;
+}
+
 char *fx_bundle_seal(const char *manifest, size_t len)
 {
 	char *sha = fx_sha256(manifest, len);
@@ -349,7 +360,7 @@ enum fx_rc fx_bundle_open(const char *dir, struct fx_bundle *out)
 {
 	static enum fx_rc (*const parts[])(const struct fx_bundle_source *s,
 					   struct fx_bundle *b) = {
-		read_image, read_parts, read_devices, read_obligations,
+		read_image, read_parts, read_devices, read_maps, read_obligations,
 	};
 	struct fx_bundle_source s = { .dir = dir };
 	enum fx_rc rc;
@@ -380,6 +391,7 @@ void fx_bundle_close(struct fx_bundle *b)
 	free(b->dir);
 	free(b->ops_map);
 	fx_bundle_free_nics(b);
+	fx_map_list_free(&b->maps);
 	fx_bundle_free_dpus(b);
 	fx_parts_free(b->part, b->n_part);
 	free(b->image.base);

@@ -24,6 +24,7 @@
 
 #include "cmd.h"
 #include "graph/image.h"
+#include "maps.h"
 #include "types.h"
 
 #define FX_BUNDLE_FORMAT	1
@@ -71,6 +72,7 @@ struct fx_bundle {
 	u64 ops;			/* bit per op of fx_policy_ops */
 	struct fx_bundle_nic *nic;
 	u32 n_nic;
+	struct fx_map_list maps;	/* with a class, as the manifest lists them */
 	struct fx_bundle_dpu *dpu;
 	u32 n_dpu;
 	struct json_object *manifest;

@@ -8,6 +8,7 @@
 #include "cmd.h"
 #include "diag.h"
 #include "json.h"
+#include "map_counts.h"
 #include "nic_rows.h"
 #include "rows.h"
 #include "session.h"
@@ -25,12 +26,14 @@ struct report {
 	bool alone;		/* on network devices: there are no tables */
 	struct fx_tables tables;
 	struct fx_nic_views nics;
+	struct fx_map_counts maps;
 };
 
 static void report_free(struct report *r)
 {
 	fx_tables_free(&r->tables);
 	fx_nic_views_free(&r->nics);
+	fx_map_counts_free(&r->maps);
 }
 
 /* Opens the connection when there is something to ask. */
@@ -41,6 +44,10 @@ static enum fx_rc report_read(struct fx_nl **nl, const char *graph, struct repor
 	memset(r, 0, sizeof(*r));
 	if (fx_nic_views_read(graph, &r->nics))
 		return FX_RC_SYSTEM;
+	if (fx_map_counts_read(graph, &r->maps)) {
+		report_free(r);
+		return FX_RC_SYSTEM;
+	}
 	r->alone = fx_nic_views_alone(&r->nics);
 	if (r->alone)
 		return FX_RC_OK;
@@ -62,6 +69,7 @@ static struct json_object *json(const struct report *r)
 		fx_json_str(o, "graph", r->nics.view[0].conf.graph);
 		fx_json_str(o, "policy", r->nics.view[0].conf.policy);
 		fx_nic_views_put(o, &r->nics);
+		fx_json_put(o, "maps", fx_map_counts_json(&r->maps));
 		return o;
 	}
 	fx_json_str(o, "graph", t->graph.name);
@@ -77,6 +85,7 @@ static struct json_object *json(const struct report *r)
 	fx_json_u64(o, "events_emitted", t->graph.emitted);
 	fx_json_u64(o, "events_lost", t->graph.lost);
 	fx_nic_views_put(o, &r->nics);
+	fx_json_put(o, "maps", fx_map_counts_json(&r->maps));
 	return o;
 }
 
@@ -121,6 +130,10 @@ static void print(const struct report *r, bool all)
 		printf("\n");
 	if (r->nics.n)
 		fx_nic_views_print(&r->nics);
+	if (r->maps.n) {
+		printf("\n");
+		fx_map_counts_print(&r->maps, all);
+	}
 	fflush(stdout);
 }
 
@@ -157,6 +170,7 @@ static enum fx_rc repeat(struct fx_nl **nl, const struct config *c)
 		if (same_graph(&old, &now)) {
 			difference(&old.tables, &now.tables);
 			fx_nic_views_diff(&old.nics, &now.nics);
+			fx_map_counts_diff(&old.maps, &now.maps);
 			if (fx_json_mode)
 				fx_json_line(json(&old));
 			else

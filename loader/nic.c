@@ -10,6 +10,7 @@
 #include "bpflog.h"
 #include "diag.h"
 #include "lower/nic.h"
+#include "maps.h"
 #include "nic.h"
 #include "nic_dev.h"
 #include "nic_queues.h"
@@ -244,6 +245,23 @@ static enum fx_rc take_name(struct fx_nics *n, struct fx_nic_dev *d)
 	return FX_RC_OK;
 }
 
+/* With the maps of other devices, or of this one when it was here before. */
+static enum fx_rc load_object(struct fx_nics *n, struct fx_nic_dev *d)
+{
+	char *sub = fx_pins_nic(d->part->netdev);
+	enum fx_rc rc = fx_maps_before_load(n->maps, d->obj, sub);
+	int err = 0;
+
+	if (rc == FX_RC_OK)
+		err = bpf_object__load(d->obj);
+	if (err)
+		rc = refused(n, d, err);
+	else if (rc == FX_RC_OK)
+		rc = fx_maps_after_load(n->maps, d->obj);
+	free(sub);
+	return rc;
+}
+
 /* What was counted before stays counted: the programs go on in the same maps. */
 static enum fx_rc keep_counts(const struct fx_nics *n, struct fx_nic_dev *d)
 {
@@ -300,9 +318,9 @@ enum fx_rc fx_nic_load_dev(struct fx_nics *n, struct fx_nic_dev *d)
 		rc = keep_counts(n, d);
 	if (rc != FX_RC_OK)
 		return rc;
-	err = bpf_object__load(d->obj);
-	if (err)
-		return refused(n, d, err);
+	rc = load_object(n, d);
+	if (rc != FX_RC_OK)
+		return rc;
 	err = fill_maps(n, d);
 	if (!err)
 		return fx_nic_open_queues(d->obj, d->part->netdev);
@@ -312,7 +330,8 @@ enum fx_rc fx_nic_load_dev(struct fx_nics *n, struct fx_nic_dev *d)
 }
 
 enum fx_rc fx_nics_load(const struct fx_bundle *bundle,
-			const struct fx_session_options *opt, struct fx_nics **out)
+			const struct fx_session_options *opt, struct fx_maps *maps,
+			struct fx_nics **out)
 {
 	struct fx_nics *n = fx_calloc(1, sizeof(*n));
 	enum fx_rc rc;
@@ -320,6 +339,7 @@ enum fx_rc fx_nics_load(const struct fx_bundle *bundle,
 	*out = NULL;
 	n->bundle = bundle;
 	n->opt = opt;
+	n->maps = maps;
 	n->dev = fx_calloc(bundle->n_nic, sizeof(*n->dev));
 	rc = find_devices(n);
 	for (u32 i = 0; i < n->n && rc == FX_RC_OK; i++)

@@ -7,6 +7,7 @@
 #include "pins.h"
 #include "session.h"
 
+struct fx_maps;
 struct fx_nics;
 struct fx_words;
 
@@ -14,13 +15,15 @@ struct fx_words;
  * fx_nics_load() - load the programs of a bundle's devices, and fill the maps
  * @bundle: opened; borrowed until fx_nics_close()
  * @opt: how
+ * @maps: of the graph; borrowed for the call
  * @out: to fx_nics_close(); NULL unless FX_RC_OK is returned
  *
  * Nothing is attached yet. Return: FX_RC_OK; FX_RC_INPUT or FX_RC_SYSTEM after
  * one sentence (per device that is not there).
  */
 enum fx_rc fx_nics_load(const struct fx_bundle *bundle,
-			const struct fx_session_options *opt, struct fx_nics **out);
+			const struct fx_session_options *opt, struct fx_maps *maps,
+			struct fx_nics **out);
 
 /**
  * fx_nics_attach() - put them on their devices

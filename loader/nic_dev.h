@@ -35,6 +35,7 @@ struct fx_nic_dev {
 struct fx_nics {
 	const struct fx_bundle *bundle;
 	const struct fx_session_options *opt;
+	struct fx_maps *maps;
 	char *policy;
 	struct fx_nic_dev *dev;
 	u32 n;

@@ -95,6 +95,21 @@ static void list_subs(const char *graph, const char *prefix, struct fx_words *su
 	free(root);
 }
 
+char *fx_pins_shared(const char *graph)
+{
+	char *root = fx_asprintf("%s" ROOT, fx_sys_root);
+	char *dir = fx_pins_dir(graph);
+	char *shared = fx_asprintf("%s/shared", dir);
+
+	if (!is_ours(root) || !is_ours(dir) || !is_ours(shared)) {
+		free(shared);
+		shared = NULL;
+	}
+	free(dir);
+	free(root);
+	return shared;
+}
+
 void fx_pins_list_nics(const char *graph, struct fx_words *subs)
 {
 	list_subs(graph, NIC, subs);
@@ -368,7 +383,8 @@ static void remove_dir(int at, const char *name)
 	if (d) {
 		while ((e = readdir(d)))
 			if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-				unlinkat(fd, e->d_name, 0);
+				unlinkat(fd, e->d_name, e->d_type == DT_DIR ?
+					 AT_REMOVEDIR : 0);
 		closedir(d);
 	} else if (fd >= 0) {
 		close(fd);
@@ -430,6 +446,7 @@ static void remove_nics(struct fx_pins *p)
 enum fx_rc fx_pins_remove(struct fx_pins *p)
 {
 	remove_nics(p);
+	remove_dir(p->fd, "shared");
 	unlinkat(p->fd, "link", 0);
 	fx_pins_remove_sub(p, "next");
 	fx_pins_remove_sub(p, "");

@@ -7,6 +7,7 @@
  *		maps/NAME  progs/NAME		0600
  *		nic-NETDEV/xdp tc_in tc_out	0600, links of a network device
  *		nic-NETDEV/maps/  progs/	0600
+ *		shared/				0700, see maps.h
  *		dpu-NAME/fx_conf		0600, what the DPU was given
  *
  * bpffs keeps '.' in names for itself, so it is written %2e; so is all that no
@@ -68,6 +69,8 @@ char *fx_pins_dir(const char *graph);
 char *fx_pins_nic(const char *netdev);
 /* The directories of devices below a graph's, by their file names. */
 void fx_pins_list_nics(const char *graph, struct fx_words *subs);
+/* Where a graph's shared maps are (maps.h), to free(); NULL when there are none. */
+char *fx_pins_shared(const char *graph);
 /* The same of DPUs, whose names need no escaping: dpu-NAME. */
 #define FX_PINS_DPU	"dpu-"
 void fx_pins_list_dpus(const char *graph, struct fx_words *subs);

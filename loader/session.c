@@ -12,6 +12,7 @@
 #include "bpflog.h"
 #include "diag.h"
 #include "dpus.h"
+#include "maps.h"
 #include "names.h"
 #include "nic.h"
 #include "pins.h"
@@ -37,6 +38,7 @@ struct fx_session {
 	struct bpf_map *map;		/* the ops */
 	struct bpf_link *link;		/* NULL when another process' was updated */
 	struct fx_nics *nics;		/* NULL without network devices */
+	struct fx_maps *maps;		/* that devices share */
 	struct fx_dpus *dpus;		/* NULL without DPUs */
 	char *policy;			/* the ops' name */
 	bool loaded;			/* the graph is there for us to remove */
@@ -305,8 +307,11 @@ static enum fx_rc load_policy(struct fx_session *s)
 	rc = set_ops(s);
 	if (rc != FX_RC_OK)
 		return rc;
+	rc = fx_maps_before_load(s->maps, s->obj, "kernel");
+	if (rc != FX_RC_OK)
+		return rc;
 	err = bpf_object__load(s->obj);
-	return err ? not_loaded(s, err) : FX_RC_OK;
+	return err ? not_loaded(s, err) : fx_maps_after_load(s->maps, s->obj);
 }
 
 static enum fx_rc not_attached(struct fx_session *s, int err)
@@ -431,6 +436,8 @@ static enum fx_rc attach_kernel(struct fx_session *s)
 	if (rc == FX_RC_OK)
 		rc = load_policy(s);
 	if (rc == FX_RC_OK)
+		rc = fx_maps_begin(s->maps);
+	if (rc == FX_RC_OK)
 		rc = s->opt.replace ? replace(s) : attach(s);
 	return rc;
 }
@@ -530,6 +537,14 @@ static enum fx_rc attach_all(struct fx_session *s)
 	return rc;
 }
 
+/* What a repair mended stays, though it did not mend everything. */
+static enum fx_rc pin_maps(struct fx_session *s, enum fx_rc rc)
+{
+	enum fx_rc pinned = fx_maps_pin(s->maps, s->pins);
+
+	return rc == FX_RC_OK ? pinned : rc;
+}
+
 enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 			     const struct fx_session_options *opt,
 			     struct fx_session **out)
@@ -559,13 +574,20 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 		rc = check_nics(s);
 	if (rc == FX_RC_OK)
 		rc = check_dpus(s);
+	s->maps = fx_maps_new(graph_name(s), &bundle->maps,
+			      opt->repair ? FX_MAPS_REPAIR :
+			      opt->replace ? FX_MAPS_REPLACE : FX_MAPS_NEW);
 	/* what cannot be loaded is found before anything is attached */
 	if (rc == FX_RC_OK && bundle->n_nic)
-		rc = fx_nics_load(bundle, &s->opt, &s->nics);
+		rc = fx_nics_load(bundle, &s->opt, s->maps, &s->nics);
 	if (rc == FX_RC_OK && bundle->n_dpu)
 		rc = fx_dpus_open(bundle, &s->opt, &s->dpus);
 	if (rc == FX_RC_OK)
+		rc = fx_maps_begin(s->maps);
+	if (rc == FX_RC_OK)
 		rc = opt->repair ? repair(s) : opt->replace ? replace_all(s) : attach_all(s);
+	if (s->pins && (rc == FX_RC_OK || opt->repair))
+		rc = pin_maps(s, rc);
 	if (rc != FX_RC_OK)
 		goto fail;
 
@@ -598,6 +620,7 @@ void fx_session_close(struct fx_session *s)
 		return;
 	fx_dpus_close(s->dpus);
 	fx_nics_close(s->nics);
+	fx_maps_free(s->maps);
 	/* a pinned link outlives its descriptor, another ends with it */
 	bpf_link__destroy(s->link);
 	bpf_object__close(s->obj);

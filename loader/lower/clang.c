@@ -15,6 +15,7 @@
 #include "../graph/codes.h"
 #include "../util.h"
 #include "clang.h"
+#include "map_errors.h"
 
 #define CLANG_SECONDS	120
 #define MAX_OBJECT	(64U << 20)
@@ -171,6 +172,8 @@ static enum fx_rc complain(const char *source, const struct fx_clang_target *to,
 		       source);
 		return FX_RC_SYSTEM;
 	}
+	if (said && fx_map_errors(source, said))
+		return FX_RC_INPUT;
 	if (to->device)
 		snprintf(device, sizeof(device), " for the device '%s'", to->device);
 	d = fx_diags_new(source, NULL, 0);

@@ -12,6 +12,7 @@
 #include "../graph/codes.h"
 #include "../graph/graph.h"
 #include "../json.h"
+#include "../maps.h"
 #include "../util.h"
 #include "bpf_lines.h"
 #include "clang.h"
@@ -113,15 +114,6 @@ static enum fx_rc inspect(const char *source, struct program *p)
 	rc = fx_diags_print(d) ? FX_RC_INPUT : FX_RC_OK;
 	fx_diags_free(d);
 	return rc;
-}
-
-static struct json_object *classes_json(const struct fx_dpu_object *o)
-{
-	struct json_object *classes = fx_json_object();
-
-	for (u32 i = 0; i < o->n_map; i++)
-		fx_json_str(classes, o->map[i].name, o->map[i].cls);
-	return classes;
 }
 
 /* ---- the artifact ----------------------------------------------------- */
@@ -256,8 +248,9 @@ enum fx_rc fx_lower_dpu(const struct fx_lower_in *in, struct fx_lowered *out)
 	rc = fx_clang_for(in->policy, in->include, &to, &p.bytes, &p.size);
 	if (rc == FX_RC_OK)
 		rc = inspect(in->policy, &p);
+	if (rc == FX_RC_OK)
+		rc = fx_map_classes_json(in->policy, p.bytes, p.size, &out->classes);
 	if (rc == FX_RC_OK) {
-		out->classes = classes_json(&p.o);
 		out->about = fx_json_array();
 		for (u32 i = next_dpu(in->g, 0); i < in->g->n_place;
 		     i = next_dpu(in->g, i + 1))

@@ -15,6 +15,7 @@
 #include "../util.h"
 #include "clang.h"
 #include "gpu.h"
+#include "map_class.h"
 #include "gpu_rules.h"
 #include "insn.h"
 #include "nic.h"
@@ -107,7 +108,7 @@ static void check_classes(struct fx_diags *d, const struct fx_bytecode *c,
 	struct bpf_map *map;
 
 	bpf_object__for_each_map(map, c->obj) {
-		const char *name = bpf_map__name(map), *class = fx_map_class(btf, name);
+		const char *name = bpf_map__name(map), *class = fx_map_class_of(btf, name);
 
 		if (class)
 			fx_json_str(classes, name, class);

@@ -6,6 +6,7 @@
 #include "../graph/codes.h"
 #include "../graph/graph.h"
 #include "../json.h"
+#include "../maps.h"
 #include "../names.h"
 #include "../util.h"
 #include "clang.h"
@@ -67,6 +68,9 @@ enum fx_rc fx_lower_kernel(const struct fx_lower_in *in, struct fx_lowered *out)
 		rc = fx_inspect_object(in->policy, &p);
 	if (rc == FX_RC_OK)
 		rc = check_graph_name(in, &p);
+	if (rc == FX_RC_OK)
+		rc = fx_map_classes_json(in->policy, p.object, p.object_size,
+					 &out->classes);
 	if (rc == FX_RC_OK) {
 		out->about = about(in, &p);
 		out->text = fx_strdup("kernel");

@@ -14,11 +14,11 @@
 #include "../graph/codes.h"
 #include "../graph/graph.h"
 #include "../json.h"
+#include "../maps.h"
 #include "../util.h"
 #include "clang.h"
+#include "map_class.h"
 #include "nic.h"
-
-#define CLASS_TAG	"fx_class:"
 
 static const struct fx_pos whole;
 
@@ -74,26 +74,6 @@ static void add_device(const struct fx_graph *g, u32 place, const char *object,
 
 /* ---- the object ------------------------------------------------------- */
 
-const char *fx_map_class(const struct btf *btf, const char *map)
-{
-	for (u32 id = 1; btf && id < btf__type_cnt(btf); id++) {
-		const struct btf_type *t = btf__type_by_id(btf, id), *var;
-		const char *tag, *name;
-
-		if (!t || !btf_is_decl_tag(t))
-			continue;
-		tag = btf__name_by_offset(btf, t->name_off);
-		var = btf__type_by_id(btf, t->type);
-		if (!tag || !var || !btf_is_var(var) ||
-		    strncmp(tag, CLASS_TAG, strlen(CLASS_TAG)))
-			continue;
-		name = btf__name_by_offset(btf, var->name_off);
-		if (name && !strcmp(name, map))
-			return tag + strlen(CLASS_TAG);
-	}
-	return NULL;
-}
-
 /* Maps of the glue, which know what they are. */
 static bool is_glue(const char *map)
 {
@@ -112,22 +92,29 @@ static bool is_glue(const char *map)
 static void check_map(struct fx_diags *d, const struct bpf_map *map,
 		      struct bpf_object *obj, struct json_object *classes)
 {
-	const char *name = bpf_map__name(map);
-	const char *class = fx_map_class(bpf_object__btf(obj), name);
+	const char *name = bpf_map__name(map), *why;
+	struct fx_map_desc desc;
 
-	if (class) {
-		fx_json_str(classes, name, class);
+	if (fx_map_class_of(bpf_object__btf(obj), bpf_map__name(map))) {
+		why = fx_map_describe(obj, map, &desc);
+		if (why)
+			fx_diag_help(fx_diag(d, FX_E_POLICY_CLASS, whole,
+					     "the map '%s' cannot be shared: %s",
+					     name, why),
+				     "declare it by FX_MAP() of <fabric_ext/portable.bpf.h>");
+		else
+			fx_map_json_add(classes, &desc);
 	} else if (bpf_map__is_internal(map)) {
 		if (!strstr(name, ".rodata"))
 			fx_diag_help(fx_diag(d, FX_E_POLICY_CLASS, whole,
 					     "the policy has variables (%s), and nothing says what devices see of each other's",
 					     name),
-				     "put them into a map: FX_MAP(local, ...) or FX_MAP(counter, ...); a constant is const or a macro");
+				     "put them into a map: FX_MAP(local, ...), or FX_MAP() of another class; a constant is const or a macro");
 	} else if (!is_glue(name)) {
 		fx_diag_help(fx_diag(d, FX_E_POLICY_CLASS, whole,
 				     "the map '%s' has no consistency class", name),
-			     "declare it by FX_MAP(local, %s, ...) or FX_MAP(counter, %s, ...)",
-			     name, name);
+			     "declare it by FX_MAP(CLASS, %s, ...): local, counter, snapshot, bounded or coherent",
+			     name);
 	}
 }
 

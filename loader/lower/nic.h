@@ -29,8 +29,4 @@ bool fx_crosses_nic(const struct fx_graph *g);
  */
 enum fx_rc fx_lower_nic(const struct fx_lower_in *in, struct fx_lowered *out);
 
-/* The class that FX_MAP() wrote beside the map's variable, or NULL. */
-struct btf;
-const char *fx_map_class(const struct btf *btf, const char *map);
-
 #endif /* FX_LOWER_NIC_H */

@@ -469,13 +469,28 @@ struct {
 } a SEC(".maps");
 """
 
+
+
+def shared(declared, use="0"):
+    """A policy with this map, which it uses so."""
+    types = "struct fx_whole { __u64 a[8]; };\nstruct fx_wide { __u64 a[9]; };\n"
+    return PORTABLE.replace("FX_MAP(local, a, __u64, 4);", f"{types}FX_MAP({declared});") \
+        .replace("return fx_at(&a, move->edge) ? fx_pass() : fx_drop(EACCES);", f"(void)({use});\n\treturn fx_pass();")
+
+
 # for network devices, on WIRE
 PORTABLES = [
     (3005, PORTABLE.replace("EACCES", "ENOEXIST"), PORTABLE),
-    (3005, PORTABLE.replace("(local, a", "(snapshot, a"), PORTABLE.replace("(local, a", "(counter, a")),
-    (3005, PORTABLE.replace("(local, a", "(bounded, a"), PORTABLE),
-    (3005, PORTABLE.replace("(local, a", "(coherent, a"), PORTABLE),
-    (3005, PORTABLE.replace("(local, a, __u64", "(counter, a, __u32"), PORTABLE.replace("a, __u64", "a, __u32")),
+    (1111, shared("counter, a, __u32, 4"), shared("counter, a, __u64, 4")),
+    (1111, shared("coherent, a, __u32, 4"), shared("coherent, a, __u64, 4")),
+    (1111, shared("bounded, a, struct fx_wide, 4, 10"), shared("bounded, a, struct fx_whole, 4, 10")),
+    (1111, shared("bounded, a, __u64, 4, 9"), shared("bounded, a, __u64, 4, 10")),
+    (1111, shared("bounded, a, __u64, 4, 3600001"), shared("bounded, a, __u64, 4, 3600000")),
+    (3005, shared("counter, a, __u64, 4", "fx_at(&a, 0)"), shared("counter, a, __u64, 4", "fx_count(&a, 0, 1)")),
+    (3005, shared("local, a, __u64, 4", "fx_count(&a, 0, 1)"), shared("local, a, __u64, 4", "fx_at(&a, 0)")),
+    (3005, shared("bounded, a, __u64, 4, 50", "fx_load(&a, 0)"), shared("coherent, a, __u64, 4", "fx_load(&a, 0)")),
+    (3005, shared("snapshot, a, __u64, 4", "fx_snap(&a)->epoch = 1"), shared("snapshot, a, __u64, 4", "fx_snap(&a)")),
+    (3005, shared("atomic, a, __u64, 4"), shared("coherent, a, __u64, 4")),
     (3007, POLICY, PORTABLE),
     (3008, PORTABLE.replace("FX_MAP(local, a, __u64, 4);", RAW_MAP), PORTABLE),
     (3008, PORTABLE.replace("FX_GUARD", "__u64 n;\n\nFX_GUARD").replace("return", "n++;\n\treturn"),
@@ -590,6 +605,15 @@ def portable_case(code, faulty, twin):
     policy_case(code, faulty, twin, WIRE)
 
 
+def map_at_its_line(_):
+    """The map, the line, the way out."""
+    run = Run("compile", "-j", write("wire.yaml", WIRE), write("at.bpf.c", shared("coherent, a, __u32, 4")), "-o",
+              write("policy/x", "").parent / "at")
+    found = run.json["diagnostics"]
+    same([(d["code"], d["line"], d["column"]) for d in found], [("FX1111", 5, 1)])
+    want("'a'" in found[0]["message"] and "'bounded'" in json.dumps(found[0]), found)
+
+
 def device_case(_):
     """--device nic for a graph without one, and with."""
     policy, out = write("portable.bpf.c", PORTABLE), write("policy/x", "").parent / "device"
@@ -699,6 +723,7 @@ def tests():
     cases += [(code, f"{device} policy", gpu_case, device, faulty, twin) for code, device, faulty, twin in GPU_POLICIES]
     cases += [(1412, "map on a GPU", gpu_map_case), (1413, "slow helper", gpu_slow_case)]
     cases.append((3009, "--device", device_case))
+    cases.append((1111, "the line", map_at_its_line))
     return [(f"FX{code:04} {name}", function, code, *args) for code, name, function, *args in cases] + \
         [("all codes are covered", all_covered, cases), ("all errors of a pass", several), ("pasted help", pasted_help),
          ("words of a missing key", words_of_a_missing_key), ("broken config is JSON", broken_config_is_json)]

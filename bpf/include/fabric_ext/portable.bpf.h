@@ -155,56 +155,7 @@ static __always_inline __u64 fx_now(void)
 #endif
 }
 
-/* ---- maps ---- */
-
-/*
- * FX_MAP(class, name, type, entries): an array of @entries values, each zero
- * at first, with a consistency class:
- *
- *	local	 this device's own; nobody merges it
- *	counter	 __u64 that are only added to, by fx_count(); who reads it from
- *		 outside sees the sum over devices and CPUs
- */
-#define FX_MAP(class, name, type, entries)	FX_MAP_##class(name, type, entries)
-
-#define FX_MAP_OF(class, kind, name, val, entries)			\
-	struct {							\
-		__uint(type, kind);					\
-		__uint(max_entries, entries);				\
-		__type(key, __u32);					\
-		__type(value, val);					\
-	} name SEC(".maps") __attribute__((btf_decl_tag("fx_class:" class)))
-
-#define FX_MAP_local(name, type, entries)				\
-	FX_MAP_OF("local", BPF_MAP_TYPE_ARRAY, name, type, entries)
-
-#define FX_MAP_counter(name, type, entries)				\
-	_Static_assert(__builtin_types_compatible_p(type, __u64),	\
-		       "a map of class 'counter' holds __u64");		\
-	FX_MAP_OF("counter", BPF_MAP_TYPE_PERCPU_ARRAY, name, __u64, entries)
-
-#define FX_MAP_NYET(class, name)					\
-	_Static_assert(0, "not supported yet: the map class '" class	\
-		       "' of '" #name "'; 'local' and 'counter' are built")
-
-#define FX_MAP_snapshot(name, type, entries)	FX_MAP_NYET("snapshot", name)
-#define FX_MAP_bounded(name, type, entries)	FX_MAP_NYET("bounded", name)
-#define FX_MAP_coherent(name, type, entries)	FX_MAP_NYET("coherent", name)
-
-/* A pointer to entry @i, or NULL when there is none. */
-#define fx_at(map, i)							\
-({									\
-	__u32 fx_index = (i);						\
-	(typeof((map)->value))bpf_map_lookup_elem(map, &fx_index);	\
-})
-
-/* Add to an entry of a map of class `counter`. */
-#define fx_count(map, i, n)						\
-({									\
-	__u64 *fx_entry = fx_at(map, i);				\
-	if (fx_entry)							\
-		*fx_entry += (n);					\
-})
+#include <fabric_ext/maps.bpf.h>
 
 #ifdef FX_FOR_PTX
 #include <fabric_ext/ptx.bpf.h>

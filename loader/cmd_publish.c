@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* fabricctl publish: give all devices of a graph the next epoch of a table. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "diag.h"
+#include "json.h"
+#include "map_rows.h"
+#include "maps.h"
+#include "pins.h"
+#include "util.h"
+
+/* A JSON number per byte, and some white space. */
+#define MAX_TEXT	(512U << 20)
+
+struct config {
+	const char *graph, *map, *file;
+};
+
+static enum fx_rc read_values(const struct config *c, const struct fx_map_desc *d,
+			      void *values)
+{
+	char *text = NULL, *why;
+	enum fx_rc rc = FX_RC_OK;
+	size_t len;
+	int err = fx_read_file(c->file, MAX_TEXT, &text, &len);
+
+	if (err)
+		return fx_read_failed("the values", c->file, err);
+	why = fx_map_values_parse(text, len, d, values);
+	if (why) {
+		fx_err("%s: %s", c->file, why);
+		rc = FX_RC_INPUT;
+	}
+	free(why);
+	free(text);
+	return rc;
+}
+
+static enum fx_rc find_map(const struct config *c, struct fx_shared *s,
+			   const struct fx_map_desc **d)
+{
+	enum fx_rc rc = fx_shared_find(c->graph, c->map, s, d);
+
+	if (rc != FX_RC_OK)
+		return rc;
+	if ((*d)->cls == FX_MAP_SNAPSHOT && (*d)->raw_size)
+		return FX_RC_OK;
+	fx_err("the map '%s' of graph '%s' is of class '%s', and 'snapshot' alone is published",
+	       c->map, c->graph, fx_name(&fx_map_classes, (*d)->cls));
+	return FX_RC_INPUT;
+}
+
+static enum fx_rc publish(const struct config *c, const struct fx_shared *s,
+			  const struct fx_map_desc *d, const void *values)
+{
+	struct json_object *o;
+	u64 epoch;
+	int err = fx_shared_publish(s, d, values, &epoch);
+
+	if (err) {
+		fx_err("the map '%s' of graph '%s' cannot be published: %s", c->map,
+		       c->graph, strerror(-err));
+		return FX_RC_SYSTEM;
+	}
+	fx_info("map '%s' of graph '%s' has epoch %llu on all devices", c->map,
+		c->graph, epoch);
+	if (!fx_json_mode)
+		return FX_RC_OK;
+	o = fx_json_object();
+	fx_json_str(o, "graph", c->graph);
+	fx_json_str(o, "map", c->map);
+	fx_json_u64(o, "epoch", epoch);
+	fx_json_print(o);
+	return FX_RC_OK;
+}
+
+static enum fx_rc run(const void *config)
+{
+	const struct config *c = config;
+	const struct fx_map_desc *d;
+	struct fx_pins *pins = NULL;
+	struct fx_shared s;
+	void *values = NULL;
+	enum fx_rc rc;
+
+	/* one epoch at a time, and none for a graph that is being detached */
+	rc = fx_pins_lock(c->graph, false, &pins);
+	if (rc != FX_RC_OK)
+		return rc;
+	rc = find_map(c, &s, &d);
+	if (rc == FX_RC_OK) {
+		values = fx_calloc(d->entries, d->value_size);
+		rc = read_values(c, d, values);
+	}
+	if (rc == FX_RC_OK)
+		rc = publish(c, &s, d, values);
+	free(values);
+	fx_shared_close(&s);
+	fx_pins_unlock(pins);
+	return rc;
+}
+
+static const struct fx_operand operands[] = {
+	FX_OPERAND_GRAPH(struct config),
+	{ "MAP", "a map of class snapshot, as `fabricctl map` lists them",
+	  offsetof(struct config, map) },
+	{ "FILE", "all its values: a JSON array, or hexadecimal digits",
+	  offsetof(struct config, file) },
+	{ }
+};
+
+const struct fx_command fx_cmd_publish = {
+	.name = "publish",
+	.summary = "publish the next epoch of a map of class snapshot",
+	.details =
+	"FILE has a value for each entry: [1, 2, 3], numbers for values of 1, 2, 4 or 8\n"
+	"bytes, strings of hexadecimal digits for others; or the digits of all values\n"
+	"one after the other. When the command returns, no device reads an older epoch.\n",
+	.operands = operands,
+	.config_size = sizeof(struct config),
+	.run = run,
+};
