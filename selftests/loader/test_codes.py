@@ -532,7 +532,7 @@ UNUSED = "static __noinline __u64 twice(__u64 n) { asm volatile(\"\" : \"+r\"(n)
 LOOP = "for (__u32 i = 0; i < %s; i++) { asm volatile(\"\" : : \"r\"(i)); fx_count(&own, 0, 1); }"
 GPU_POLICIES = [
     (1401, "cuda", "if (lane() == 3) fx_count(&own, 0, 1);", "fx_count(&own, 0, lane() & 1);"),
-    (1401, "cuda", "__u64 *m = fx_at(&own, 1); if (m && *(volatile __u64 *)m > 9) return fx_drop(EPERM);",
+    (1401, "cuda", "struct fx_counter *m = fx_map_entry(&own, 1); if (m && *(volatile __u64 *)m > 9) return fx_drop(EPERM);",
      "if (*n > 9) return fx_drop(EPERM);"),
     (1401, "cuda", "if (fx_now() > 9) return fx_drop(EPERM);", "fx_count(&own, 0, fx_now());"),
     (1402, "cuda", "__u32 key = lane() & 3; (bpf_map_lookup_elem)(&shared, &key);",
