@@ -74,8 +74,7 @@ static void add_device(const struct fx_graph *g, u32 place, const char *object,
 
 /* ---- the object ------------------------------------------------------- */
 
-/* The class that FX_MAP() wrote beside the map's variable, or NULL. */
-static const char *class_of(const struct btf *btf, const char *map)
+const char *fx_map_class(const struct btf *btf, const char *map)
 {
 	for (u32 id = 1; btf && id < btf__type_cnt(btf); id++) {
 		const struct btf_type *t = btf__type_by_id(btf, id), *var;
@@ -100,7 +99,7 @@ static bool is_glue(const char *map)
 {
 	static const char *const names[] = {
 		"fx_conf", "fx_masks", "fx_flows", "fx_rows", "fx_counts",
-		"fx_totals",
+		"fx_totals", "fx_qps", "fx_cpus",
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(names); i++)
@@ -114,7 +113,7 @@ static void check_map(struct fx_diags *d, const struct bpf_map *map,
 		      struct bpf_object *obj, struct json_object *classes)
 {
 	const char *name = bpf_map__name(map);
-	const char *class = class_of(bpf_object__btf(obj), name);
+	const char *class = fx_map_class(bpf_object__btf(obj), name);
 
 	if (class) {
 		fx_json_str(classes, name, class);

@@ -13,6 +13,8 @@
 
 /* The section, and so the map, that says what the policy is. */
 #define FX_NIC_ABOUT		".rodata.fx_policy"
+/* There where the policy redirects to queues. */
+#define FX_NIC_QUEUES		".rodata.fx_queues"
 
 /* Does an edge with a flow cross a network device? */
 bool fx_crosses_nic(const struct fx_graph *g);
@@ -26,5 +28,9 @@ bool fx_crosses_nic(const struct fx_graph *g);
  * sentence.
  */
 enum fx_rc fx_lower_nic(const struct fx_lower_in *in, struct fx_lowered *out);
+
+/* The class that FX_MAP() wrote beside the map's variable, or NULL. */
+struct btf;
+const char *fx_map_class(const struct btf *btf, const char *map);
 
 #endif /* FX_LOWER_NIC_H */
