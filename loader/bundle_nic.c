@@ -45,6 +45,9 @@ static bool key_ok(const struct fx_nic_flow *f)
 	for (size_t i = 0; i < sizeof(f->key); i++)
 		if ((mask[i] && mask[i] != 0xff) || key[i] & ~mask[i])
 			return false;
+	if (f->mask.qp && (f->mask.qp != ~0U || f->key.qp > FX_QP_MAX ||
+			   (f->key.qp && f->key.qp < FX_QP_MIN)))
+		return false;
 	return !f->mask.mask && !f->mask.reserved;
 }
 

@@ -8,6 +8,7 @@
 #include "devices.h"
 #include "json.h"
 #include "lower/dpu.h"
+#include "lower/gpu.h"
 #include "lower/kernel.h"
 #include "lower/nic.h"
 #include "system.h"
@@ -49,6 +50,27 @@ const struct fx_device fx_devices[] = {
 		.crosses = fx_crosses_dpu,
 		.lower = fx_lower_dpu,
 		.read = fx_bundle_read_dpus,
+	},
+	{
+		.name = "bpftime", .key = "bpftime",
+		.crossed = "an edge crosses it from or to a place of kind gpu with copies: { functions: [...] }",
+		.file = { { "policy.bpf.o", MAX_OBJECT }, { "import.json", MAX_OBJECT } },
+		.crosses = fx_crosses_bpftime,
+		.lower = fx_lower_bpftime,
+	},
+	{
+		.name = "cuda", .key = "cuda",
+		.crossed = "an edge crosses it by a kernel of a place of kind gpu, copies: { kernels: { ... } }",
+		.file = { { "policy.bpf.o", MAX_OBJECT } },
+		.crosses = fx_crosses_cuda,
+		.lower = fx_lower_cuda,
+	},
+	{
+		.name = "ptx", .key = "ptx",
+		.crossed = "an edge crosses it at a place of kind gpu with copies: { ptx: sm_90 }",
+		.file = { { "policy.ptx", MAX_OBJECT } },
+		.crosses = fx_crosses_ptx,
+		.lower = fx_lower_ptx,
 	},
 };
 

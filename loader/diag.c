@@ -135,6 +135,7 @@ struct note {
 struct fx_diag {
 	u32 seq;
 	u32 code;
+	bool warning;
 	struct fx_pos pos;
 	char *text;
 	char *help;
@@ -204,6 +205,11 @@ struct fx_diag *fx_diag(struct fx_diags *d, u32 code, struct fx_pos pos,
 	g->text = vformat(fmt, ap);
 	va_end(ap);
 	return g;
+}
+
+void fx_diag_warning(struct fx_diag *g)
+{
+	g->warning = true;
 }
 
 void fx_diag_note(struct fx_diag *g, struct fx_pos pos, const char *fmt, ...)
@@ -352,7 +358,7 @@ static void excerpt(struct fx_diags *d, struct fx_pos pos, FILE *out)
 static void print_text(struct fx_diags *d, const struct fx_diag *g)
 {
 	place(d, g->pos, stderr);
-	fprintf(stderr, "error[FX%04u]: ", g->code);
+	fprintf(stderr, "%s[FX%04u]: ", g->warning ? "warning" : "error", g->code);
 	put_plain(g->text, strlen(g->text), stderr);
 	fputc('\n', stderr);
 	excerpt(d, g->pos, stderr);
@@ -390,7 +396,7 @@ static void print_json(struct fx_diags *d, const struct fx_diag *g)
 	s = fx_asprintf("FX%04u", g->code);
 	fx_json_str(o, "code", s);
 	free(s);
-	fx_json_str(o, "severity", "error");
+	fx_json_str(o, "severity", g->warning ? "warning" : "error");
 	json_place(d, o, g->pos);
 	fx_json_str(o, "message", g->text);
 	if (window(d, g->pos, &w)) {
@@ -413,10 +419,12 @@ static void print_json(struct fx_diags *d, const struct fx_diag *g)
 
 u32 fx_diags_print(struct fx_diags *d)
 {
-	u32 n = d->n;
+	u32 n = d->n, errors = 0;
 
 	if (n)
 		qsort(d->diag, n, sizeof(*d->diag), by_place);
+	for (u32 i = 0; i < n; i++)
+		errors += !d->diag[i].warning;
 	for (u32 i = 0; i < n; i++) {
 		if (fx_json_mode) {
 			print_json(d, &d->diag[i]);
@@ -429,5 +437,5 @@ u32 fx_diags_print(struct fx_diags *d)
 		}
 	}
 	diags_clear(d);
-	return n;
+	return errors;
 }

@@ -60,6 +60,8 @@ void fx_diags_free(struct fx_diags *d);
 /* Add an error. The result is valid until the next call on @d. */
 struct fx_diag *fx_diag(struct fx_diags *d, u32 code, struct fx_pos pos,
 			const char *fmt, ...) fx_printf(4, 5);
+/* Make it a warning, which is told and counts as no error. */
+void fx_diag_warning(struct fx_diag *g);
 /* Add to an error: another place involved; what would fix it. */
 void fx_diag_note(struct fx_diag *g, struct fx_pos pos, const char *fmt, ...)
 	fx_printf(3, 4);
@@ -70,7 +72,7 @@ u32 fx_diags_count(const struct fx_diags *d);
 /*
  * fx_diags_print() - print what was collected, in the file's order: as text
  * on standard error, or into the JSON report with -j. Empties @d; returns how
- * many errors there were.
+ * many errors there were, not counting warnings.
  */
 u32 fx_diags_print(struct fx_diags *d);
 

@@ -14,10 +14,10 @@
 #include "diag.h"
 #include "graph/codes.h"
 #include "json.h"
+#include "lower/map_class.h"
 #include "maps.h"
 #include "util.h"
 
-#define CLASS_TAG	"fx_class:"
 
 static const char *const class_name[] = {
 	[FX_MAP_LOCAL] = "local", [FX_MAP_COUNTER] = "counter",
@@ -58,28 +58,6 @@ bool fx_map_same(const struct fx_map_desc *a, const struct fx_map_desc *b)
 }
 
 /* ---- BTF --------------------------------------------------------------- */
-
-const char *fx_map_class_of(struct bpf_object *obj, const struct bpf_map *map)
-{
-	const struct btf *btf = bpf_object__btf(obj);
-
-	for (u32 id = 1; btf && id < btf__type_cnt(btf); id++) {
-		const struct btf_type *t = btf__type_by_id(btf, id), *var;
-		const char *tag, *name;
-
-		if (!t || !btf_is_decl_tag(t))
-			continue;
-		tag = btf__name_by_offset(btf, t->name_off);
-		var = btf__type_by_id(btf, t->type);
-		if (!tag || !var || !btf_is_var(var) ||
-		    strncmp(tag, CLASS_TAG, strlen(CLASS_TAG)))
-			continue;
-		name = btf__name_by_offset(btf, var->name_off);
-		if (name && !strcmp(name, bpf_map__name(map)))
-			return tag + strlen(CLASS_TAG);
-	}
-	return NULL;
-}
 
 /* A type without typedefs and qualifiers, or NULL. */
 static const struct btf_type *plain(const struct btf *btf, u32 id)
@@ -193,7 +171,7 @@ static const char *describe(struct bpf_object *obj, const struct bpf_map *map,
 const char *fx_map_describe(struct bpf_object *obj, const struct bpf_map *map,
 			    struct fx_map_desc *out)
 {
-	const char *class = fx_map_class_of(obj, map), *why;
+	const char *class = fx_map_class_of(bpf_object__btf(obj), bpf_map__name(map)), *why;
 	int cls = class ? fx_value(&fx_map_classes, class) : -1;
 	const char *name = bpf_map__name(map);
 
@@ -242,7 +220,7 @@ enum fx_rc fx_map_classes_json(const char *source, const void *object, size_t si
 	bpf_object__for_each_map(map, obj) {
 		const char *why;
 
-		if (!fx_map_class_of(obj, map))
+		if (!fx_map_class_of(bpf_object__btf(obj), bpf_map__name(map)))
 			continue;
 		why = fx_map_describe(obj, map, &d);
 		if (why)

@@ -78,9 +78,6 @@ static inline bool fx_map_outlives(const struct fx_map_desc *d)
 	return d->cls != FX_MAP_LOCAL;
 }
 
-/* The class that FX_MAP() wrote beside a map's variable, or NULL. */
-const char *fx_map_class_of(struct bpf_object *obj, const struct bpf_map *map);
-
 /**
  * fx_map_describe() - what an object declares
  * @obj: opened

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "diag.h"
+#include "lower/map_class.h"
 #include "maps.h"
 #include "maps_wire.h"
 #include "util.h"
@@ -170,7 +171,7 @@ enum fx_rc fx_maps_before_load(struct fx_maps *m, struct bpf_object *obj,
 	struct bpf_map *map;
 
 	bpf_object__for_each_map(map, obj) {
-		if (rc != FX_RC_OK || !fx_map_class_of(obj, map))
+		if (rc != FX_RC_OK || !fx_map_class_of(bpf_object__btf(obj), bpf_map__name(map)))
 			continue;
 		rc = fx_maps_describe(m, obj, map, device, &d);
 		if (rc == FX_RC_OK && fx_map_outlives(&d))

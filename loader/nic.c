@@ -13,6 +13,7 @@
 #include "maps.h"
 #include "nic.h"
 #include "nic_dev.h"
+#include "nic_queues.h"
 #include "system.h"
 #include "util.h"
 
@@ -52,12 +53,17 @@ static void absent(const struct fx_nics *n, const struct fx_nic_dev *d)
 	fx_words_free(&found);
 }
 
-/* Every link that the part wants holds the device as it is now. */
+/* Every link that the part wants holds the device as it is now, and decides. */
 static bool is_well(const struct fx_nics *n, const struct fx_nic_dev *d)
 {
-	char *dir = fx_pins_dir(n->bundle->image.hdr->name);
+	const char *graph = n->bundle->image.hdr->name;
+	char *dir = fx_pins_dir(graph);
 	char *sub = fx_pins_nic(d->part->netdev);
-	bool well = d->ifindex;
+	struct fx_nic_conf conf;
+	bool well;
+
+	well = d->ifindex && !fx_nic_conf_read(graph, sub, &conf) &&
+	       !(conf.flags & FX_NIC_F_BYPASS);
 
 	for (u32 i = 0; i < FX_NIC_LINKS && well; i++)
 		if (d->wants[fx_nic_links[i].dir])
@@ -116,27 +122,42 @@ static enum fx_rc refused(const struct fx_nics *n, const struct fx_nic_dev *d, i
 	return err == -ENOMEM || err == -EPERM ? FX_RC_SYSTEM : FX_RC_INPUT;
 }
 
+/* How many queue pairs its programs keep; without flows of such, none. */
+static u32 queue_pairs(const struct fx_nic_dev *d)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < d->part->n_flow; i++)
+		n += !!d->part->flow[i].mask.qp;
+	if (!n)
+		return 1;
+	return 2 * n > FX_NIC_QPS ? 2 * n : FX_NIC_QPS;
+}
+
 /* Every map that is written from here, with its sizes; NULL when all is well. */
 static const char *size_maps(struct fx_nic_dev *d)
 {
-	const u32 rows = d->part->n_flow;
+	const u32 rows = d->part->n_flow, roce = queue_pairs(d);
 	const struct {
 		const char *name;
 		u32 key, value, entries;
 	} want[] = {
 		{ "fx_conf", 4, sizeof(struct fx_nic_conf), 1 },
 		{ "fx_masks", 4, sizeof(struct fx_flow_key), FX_DIRS * FX_NIC_MAX_MASKS },
-		{ "fx_flows", sizeof(struct fx_flow_key), 4, rows },
+		/* one more: a queue pair is bound before the old one is let go */
+		{ "fx_flows", sizeof(struct fx_flow_key), 4, rows + 1 },
 		{ "fx_rows", 4, sizeof(struct fx_nic_row), rows },
 		{ "fx_counts", 4, sizeof(struct fx_nic_count), rows },
 		{ "fx_totals", 4, sizeof(struct fx_nic_total), FX_DIRS },
+		{ "fx_qps", sizeof(struct fx_qp_key), 0, roce },
+		{ "fx_cpus", 4, sizeof(struct bpf_cpumap_val), fx_nic_queues() },
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(want); i++) {
 		struct bpf_map *m = bpf_object__find_map_by_name(d->obj, want[i].name);
 
 		if (!m || bpf_map__key_size(m) != want[i].key ||
-		    bpf_map__value_size(m) != want[i].value ||
+		    (want[i].value && bpf_map__value_size(m) != want[i].value) ||
 		    bpf_map__set_max_entries(m, want[i].entries))
 			return want[i].name;
 	}
@@ -170,12 +191,16 @@ static int put_flow(const struct fx_nics *n, struct fx_nic_dev *d, u32 i, u32 ma
 	const struct fx_nic_flow *f = &d->part->flow[i];
 	struct fx_nic_row row = { .edge = f->edge, .cls = f->cls, .dir = f->dir,
 				  .priority = f->priority, .bytes = f->bytes };
-	struct fx_flow_key key = f->key;
-	int err;
+	int err = 0;
 
-	key.mask = mask;
+	row.key = f->key;
+	row.key.mask = mask;
+	row.roce = !!f->mask.qp;
+	row.tagged = row.roce && !f->key.qp;
 	memcpy(row.name, n->bundle->image.cls[f->cls].name, sizeof(row.name));
-	err = put(d, "fx_flows", &key, &i);
+	/* without its queue pair it finds nothing */
+	if (!row.tagged)
+		err = put(d, "fx_flows", &row.key, &i);
 	return err ? err : put(d, "fx_rows", &i, &row);
 }
 
@@ -196,8 +221,10 @@ static int fill_maps(const struct fx_nics *n, struct fx_nic_dev *d)
 	memcpy(conf.graph, hdr->name, sizeof(conf.graph));
 	memcpy(conf.netdev, d->part->netdev, sizeof(conf.netdev));
 	memcpy(conf.policy, n->policy, strlen(n->policy));
-	for (u32 i = 0; i < d->part->n_flow && !err; i++)
+	for (u32 i = 0; i < d->part->n_flow && !err; i++) {
+		conf.flags |= d->part->flow[i].mask.qp ? FX_NIC_F_ROCE : 0;
 		err = put_flow(n, d, i, number_of(&conf, mask, &d->part->flow[i]));
+	}
 	for (u32 i = 0; i < ARRAY_SIZE(mask) && !err; i++)
 		err = put(d, "fx_masks", &i, &mask[i]);
 	return err ? err : put(d, "fx_conf", &zero, &conf);
@@ -296,7 +323,7 @@ enum fx_rc fx_nic_load_dev(struct fx_nics *n, struct fx_nic_dev *d)
 		return rc;
 	err = fill_maps(n, d);
 	if (!err)
-		return FX_RC_OK;
+		return fx_nic_open_queues(d->obj, d->part->netdev);
 	fx_err("the flows of netdev '%s' cannot be written into its maps: %s",
 	       d->part->netdev, strerror(-err));
 	return FX_RC_SYSTEM;

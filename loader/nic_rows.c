@@ -222,7 +222,11 @@ static struct json_object *edge_json(const struct fx_nic_row *r,
 	fx_json_u64(o, "refused", c->refused);
 	fx_json_u64(o, "refused_bytes", c->refused_bytes);
 	fx_json_u64(o, "marked", c->marked);
+	fx_json_u64(o, "redirected", c->redirected);
 	fx_json_u64(o, "failed", c->failed);
+	fx_json_u64(o, "repeated", c->repeated);
+	if (r->roce && r->key.qp)
+		fx_json_u64(o, "qp", r->key.qp);
 	return o;
 }
 
@@ -234,6 +238,7 @@ static struct json_object *total_json(const struct fx_nic_total *t)
 	fx_json_u64(o, "no_edge", t->no_edge);
 	fx_json_u64(o, "malformed", t->malformed);
 	fx_json_u64(o, "malformed_refused", t->malformed_refused);
+	fx_json_u64(o, "untracked", t->untracked);
 	return o;
 }
 
@@ -294,9 +299,9 @@ struct json_object *fx_nic_graph_json(const struct fx_nic_views *v)
 
 void fx_nic_views_print(const struct fx_nic_views *v)
 {
-	printf("%-15s %-3s %-24s %8s %14s %18s %12s %16s %10s\n", "NETDEV", "DIR",
-	       "CLASS", "EDGE", "PACKETS", "BYTES", "REFUSED", "REFUSED BYTES",
-	       "MARKED");
+	printf("%-15s %-3s %-24s %8s %14s %18s %12s %16s %10s %10s %10s %8s\n",
+	       "NETDEV", "DIR", "CLASS", "EDGE", "PACKETS", "BYTES", "REFUSED",
+	       "REFUSED BYTES", "MARKED", "REDIRECTED", "REPEATED", "QP");
 	for (u32 i = 0; i < v->n; i++) {
 		const struct fx_nic_view *d = &v->view[i];
 
@@ -304,10 +309,15 @@ void fx_nic_views_print(const struct fx_nic_views *v)
 			const struct fx_nic_row *r = &d->row[j];
 			const struct fx_nic_count *c = &d->count[j];
 
-			printf("%-15s %-3s %-24s %8u %14llu %18llu %12llu %16llu %10llu\n",
+			printf("%-15s %-3s %-24s %8u %14llu %18llu %12llu %16llu %10llu %10llu %10llu",
 			       d->conf.netdev, dir_name[r->dir], r->name, r->edge,
 			       c->packets, c->bytes, c->refused,
-			       c->refused_bytes, c->marked);
+			       c->refused_bytes, c->marked, c->redirected,
+			       c->repeated);
+			if (r->roce && r->key.qp)
+				printf(" %8u\n", r->key.qp);
+			else
+				printf(" %8s\n", r->roce ? "none" : "-");
 		}
 	}
 	printf("\n%-15s %-3s %14s %14s %14s %14s  %s\n", "NETDEV", "DIR", "PACKETS",

@@ -62,6 +62,7 @@ static void (*const passes[])(struct fx_graph *g) = {
 	fx_check_types,
 	fx_check_placement,
 	fx_check_flows,
+	fx_check_copies,
 	fx_check_capacity,
 	check_order,
 };

@@ -25,6 +25,7 @@ void fx_check_support(struct fx_graph *g);	/* support.c */
 void fx_check_types(struct fx_graph *g);	/* types.c */
 void fx_check_placement(struct fx_graph *g);	/* placement.c */
 void fx_check_flows(struct fx_graph *g);	/* flow.c */
+void fx_check_copies(struct fx_graph *g);	/* copies.c */
 void fx_check_capacity(struct fx_graph *g);	/* capacity.c */
 void fx_check_alias(struct fx_graph *g, struct fx_ordering *o);	/* alias.c */
 

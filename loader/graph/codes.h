@@ -2,8 +2,8 @@
 /*
  * The codes of diagnostics: 01 the file, 02 its structure, 03 expressions,
  * 04 names, 05 ownership, 06 aliasing, 07 order, 08 capacity, 09 transforms,
- * 10 placement, 11 devices, 12 limits, 19 not built yet, 20 model configs,
- * 30 policies. A code is never given to something else.
+ * 10 placement, 11 devices, 12 limits, 14 GPUs, 19 not built yet, 20 model
+ * configs, 30 policies. A code is never given to something else.
  */
 #ifndef FX_GRAPH_CODES_H
 #define FX_GRAPH_CODES_H

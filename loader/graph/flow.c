@@ -33,6 +33,7 @@ void fx_elaborate_flow(struct fx_graph *g, const struct fx_class *c, u32 edge)
 	u8 family = d->src_family ? d->src_family : d->dst_family;
 	u8 proto = c->field[FX_F_UDP].expr ? IPPROTO_UDP : d->proto;
 	u8 dscp = c->field[FX_F_DSCP].value;
+	u32 qp = d->tagged ? 0 : c->field[FX_F_QP].value;
 
 	/* more than a device takes: told of once, by the check */
 	if (g->n_flow > FX_NIC_MAX_FLOWS)
@@ -51,6 +52,8 @@ void fx_elaborate_flow(struct fx_graph *g, const struct fx_class *c, u32 edge)
 	want_u16(c, FX_F_VLAN, &f.key.vlan, &f.mask.vlan);
 	if (c->field[FX_F_DSCP].expr)
 		want(&f.key.dscp, &f.mask.dscp, &dscp, sizeof(dscp));
+	if (d->roce)
+		want(&f.key.qp, &f.mask.qp, &qp, sizeof(qp));
 	fx_grow(g->flow, g->n_flow, g->cap_flow);
 	g->flow[g->n_flow++] = f;
 }
@@ -185,6 +188,9 @@ static int by_key(const void *a, const void *b)
 
 static bool same_flow(const struct fx_nic_flow *x, const struct fx_nic_flow *y)
 {
+	/* a queue pair that is bound later is told apart then */
+	if (x->mask.qp && !x->key.qp)
+		return false;
 	return x->dir == y->dir && !memcmp(&x->mask, &y->mask, sizeof(x->mask)) &&
 	       !memcmp(&x->key, &y->key, sizeof(x->key));
 }

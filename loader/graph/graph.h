@@ -40,6 +40,33 @@ struct fx_param {
 	struct fx_field value;
 };
 
+/* A function that copies; its way as enum fx_copy_way. */
+struct fx_copy_fn {
+	const char *name, *library;
+	struct fx_pos pos;
+	u8 way;
+	bool status;
+};
+
+/* A kernel of a GPU that carries out an edge. */
+struct fx_copy_kernel {
+	const char *name;
+	struct fx_pos pos;
+	struct fx_link_end edge;	/* .place is the index of the class */
+};
+
+/* `copies:` of a place; copies.h */
+struct fx_copies {
+	bool given;
+	struct fx_pos pos, library_pos;
+	const char *library;
+	struct fx_copy_fn *fn;
+	u32 n_fn;
+	struct fx_copy_kernel *kernel;
+	u32 n_kernel;
+	const char *ptx;		/* sm_90, or NULL */
+};
+
 struct fx_place {
 	const char *name;
 	struct fx_pos pos;
@@ -51,6 +78,7 @@ struct fx_place {
 	const char *island;
 	u32 island_id;
 	bool later;
+	struct fx_copies copies;
 };
 
 struct fx_link {
@@ -113,6 +141,7 @@ enum fx_field_id {
 	FX_F_DPORT,
 	FX_F_VLAN,
 	FX_F_DSCP,
+	FX_F_QP,
 	FX_FIELDS,
 };
 
@@ -124,8 +153,8 @@ struct fx_flow_decl {
 	u8 src[16], dst[16];
 	bool has_proto;
 	u8 proto;
-	const char *nyet;		/* a key that is not built, or NULL */
-	struct fx_pos nyet_pos;
+	bool roce, tagged;		/* by a queue pair; which is bound later */
+	struct fx_pos roce_pos;
 };
 
 /* The flow of one instance. */

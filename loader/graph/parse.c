@@ -245,6 +245,7 @@ static const struct fx_key place_keys[] = {
 	{ "capacity", fx_take_field, offsetof(struct fx_place, capacity) },
 	{ "island", fx_take_name, offsetof(struct fx_place, island) },
 	{ "appears", take_appears },
+	{ "copies", fx_take_copies },
 	{ }
 };
 

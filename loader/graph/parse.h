@@ -24,6 +24,10 @@ bool fx_ref_parse(struct fx_graph *g, const struct fx_node *v, struct fx_ref *re
 void fx_take_flow(struct fx_graph *g, const struct fx_key *k,
 		  struct fx_node *v, void *obj);
 
+/* parse_copies.c */
+void fx_take_copies(struct fx_graph *g, const struct fx_key *k,
+		    struct fx_node *v, void *obj);
+
 /* parse_xform.c */
 void fx_take_transforms(struct fx_graph *g, const struct fx_key *k,
 			struct fx_node *v, void *obj);

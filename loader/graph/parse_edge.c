@@ -28,6 +28,7 @@ const struct fx_field_info fx_field_info[FX_FIELDS] = {
 	[FX_F_DPORT] = { "dport", NULL, FX_UNIT_NONE, 1, 65535 },
 	[FX_F_VLAN] = { "vlan", NULL, FX_UNIT_NONE, 0, 4094 },
 	[FX_F_DSCP] = { "dscp", NULL, FX_UNIT_NONE, 0, 63 },
+	[FX_F_QP] = { "qp", NULL, FX_UNIT_NONE, FX_QP_MIN, FX_QP_MAX },
 };
 
 bool fx_field_named(const char *name)

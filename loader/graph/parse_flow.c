@@ -7,18 +7,6 @@
 #include "codes.h"
 #include "parse.h"
 
-static void take_nyet(struct fx_graph *g, const struct fx_key *k,
-		      struct fx_node *v, void *obj)
-{
-	struct fx_class *c = obj;
-
-	(void)g;
-	if (c->flow.nyet)
-		return;
-	c->flow.nyet = k->name;
-	c->flow.nyet_pos = v->pos;
-}
-
 /* An address as text; its family, 0 after an error. */
 static u8 take_address(struct fx_graph *g, const struct fx_key *k,
 		       const struct fx_node *v, u8 *addr)
@@ -97,12 +85,37 @@ static void take_tuple(struct fx_graph *g, const struct fx_key *k,
 		fx_diag(g->diags, FX_E_FLOW, v->pos, "a 5-tuple of nothing");
 }
 
+static const struct fx_key roce_keys[] = {
+	{ "qp", fx_take_number, FX_F_QP },
+	{ }
+};
+
+/* { qp: N }, or `tag`: the queue pair is known when it is there. */
+static void take_roce(struct fx_graph *g, const struct fx_key *k,
+		      struct fx_node *v, void *obj)
+{
+	struct fx_flow_decl *f = &((struct fx_class *)obj)->flow;
+
+	(void)k;
+	f->roce = true;
+	f->roce_pos = v->pos;
+	f->tagged = v->kind == FX_NODE_SCALAR && !strcmp(v->text, "tag");
+	if (f->tagged)
+		return;
+	if (v->kind == FX_NODE_MAP && v->n)
+		fx_take_map(g, v, "a queue pair", roce_keys, obj);
+	else
+		fx_diag_help(fx_diag(g->diags, FX_E_FLOW, v->pos,
+				     "'rocev2' says which queue pair"),
+			     "rocev2: { qp: 17 }, or rocev2: tag and then `fabricctl tag GRAPH EDGE qp=17`");
+}
+
 static const struct fx_key flow_keys[] = {
 	{ "udp", fx_take_number, FX_F_UDP },
 	{ "tuple", take_tuple },
 	{ "vlan", fx_take_number, FX_F_VLAN },
 	{ "dscp", fx_take_number, FX_F_DSCP },
-	{ "rocev2", take_nyet }, { "tag", take_nyet },
+	{ "rocev2", take_roce },
 	{ }
 };
 
@@ -112,18 +125,23 @@ static void check_flow(struct fx_graph *g, const struct fx_class *c)
 	const struct fx_flow_decl *f = &c->flow;
 	const struct fx_field *udp = &c->field[FX_F_UDP];
 	const struct fx_field *port = &c->field[FX_F_DPORT];
+	const char *by = f->roce ? "rocev2" : "udp";
 	struct fx_diag *d;
 
-	if (udp->expr && (port->expr || f->has_proto)) {
-		d = fx_diag(g->diags, FX_E_FLOW, udp->pos,
-			    "'udp' says the protocol and the destination port, and the tuple says %s too",
-			    port->expr ? "the port" : "the protocol");
+	if (f->roce && udp->expr)
+		fx_diag_note(fx_diag(g->diags, FX_E_FLOW, udp->pos,
+				     "'rocev2' says the protocol and the destination port, and 'udp' says them too"),
+			     f->roce_pos, "here; leave 'udp' out");
+	if ((f->roce || udp->expr) && (port->expr || f->has_proto)) {
+		d = fx_diag(g->diags, FX_E_FLOW, f->roce ? f->roce_pos : udp->pos,
+			    "'%s' says the protocol and the destination port, and the tuple says %s too",
+			    by, port->expr ? "the port" : "the protocol");
 		fx_diag_note(d, port->expr ? port->pos : f->proto_pos,
 			     "here; leave one of them out");
 	}
 	if (!port->expr)
 		port = &c->field[FX_F_SPORT];
-	if (port->expr && !udp->expr &&
+	if (port->expr && !udp->expr && !f->roce &&
 	    !(f->has_proto && (f->proto == IPPROTO_UDP || f->proto == IPPROTO_TCP)))
 		fx_diag_help(fx_diag(g->diags, FX_E_FLOW, port->pos,
 				     "a port is one of udp or tcp, and this tuple does not say which"),

@@ -29,12 +29,6 @@ void fx_check_support(struct fx_graph *g)
 					fx_name(&fx_xforms, kind),
 					xform_nyet[kind]);
 		}
-		if (c->flow.nyet)
-			fx_diag_help(fx_diag(g->diags, FX_E_NYET_FLOW,
-					     c->flow.nyet_pos,
-					     "not supported yet: finding a movement by '%s'",
-					     c->flow.nyet),
-				     "udp, tuple, vlan and dscp are built");
 		if (c->order == FX_ORDER_SEQ_CST)
 			fx_diag(g->diags, FX_E_NYET_ORDER, c->order_pos,
 				"not supported yet: the order 'seq_cst' (there is no order across devices)");

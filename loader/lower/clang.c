@@ -110,23 +110,24 @@ static int run_clang(const char *source, const char *object,
 		     const struct includes *inc, const struct fx_clang_target *to,
 		     int messages)
 {
-	const char *argv[32] = {
-		"clang", "-target", "bpf", "-g", "-O2",
-		"-Wall", "-Wno-unused-function",
-		"-Werror=incompatible-pointer-types", "-c", "-o", object,
+	const char *argv[40] = {
+		"clang", "-O2", "-Wall", "-Wno-unused-function",
+		"-Werror=incompatible-pointer-types", "-o", object,
 	};
 	sigset_t none;
-	u32 n = 11;
+	u32 n = 7;
 	pid_t pid;
 
+	for (u32 i = 0; to->args[i] && i < FX_CLANG_ARGS; i++)
+		argv[n++] = to->args[i];
 	if (!fx_json_mode && isatty(STDERR_FILENO))
 		argv[n++] = "-fcolor-diagnostics";
 	for (u32 i = 0; i < inc->n; i++) {
 		argv[n++] = "-I";
 		argv[n++] = inc->dir[i];
 	}
-	for (u32 i = 0; i < ARRAY_SIZE(to->args) && to->args[i]; i++)
-		argv[n++] = to->args[i];
+	if (to->define)
+		argv[n++] = to->define;
 	argv[n++] = "--";
 	argv[n++] = source;
 	pid = fork();
@@ -292,8 +293,9 @@ enum fx_rc fx_clang_for(const char *source, const char *include,
 enum fx_rc fx_clang(const char *source, const char *include, const char *define,
 		    char **object, size_t *size)
 {
+	static const char *const bpf[] = { FX_CLANG_BPF, "-mcpu=" FX_BPF_CPU, NULL };
 	const struct fx_clang_target to = {
-		.device = define ? "nic" : NULL, .args = { "-mcpu=" FX_BPF_CPU, define },
+		.device = define ? "nic" : NULL, .args = bpf, .define = define,
 	};
 
 	return fx_clang_for(source, include, &to, object, size);

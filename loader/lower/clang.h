@@ -21,12 +21,18 @@
  */
 enum fx_rc fx_clang(const char *source, const char *include, const char *define,
 		    char **object, size_t *size);
-/* The same for a device with arguments of its own, its -mcpu= among them. */
+
+/* What is made, and for whom. */
 struct fx_clang_target {
 	const char *device;		/* for messages, or NULL: the kernel */
-	const char *args[4];		/* up to NULL */
+	const char *const *args;	/* FX_CLANG_BPF and a -mcpu=, or others; up to NULL */
+	const char *define;		/* one more argument, or NULL */
 };
 
+#define FX_CLANG_ARGS	16		/* of a target, at most */
+#define FX_CLANG_BPF	"-target", "bpf", "-g", "-c"
+
+/* The same for a target of its own. */
 enum fx_rc fx_clang_for(const char *source, const char *include,
 			const struct fx_clang_target *to, char **object, size_t *size);
 

@@ -238,8 +238,9 @@ static void add_dpu(const struct fx_graph *g, u32 place, const struct program *p
 enum fx_rc fx_lower_dpu(const struct fx_lower_in *in, struct fx_lowered *out)
 {
 	/* what librte_bpf runs */
+	static const char *const bpf[] = { FX_CLANG_BPF, "-mcpu=v2", NULL };
 	static const struct fx_clang_target to = {
-		.device = "dpu", .args = { "-mcpu=v2", "-DFX_FOR_DPU" },
+		.device = "dpu", .args = bpf, .define = "-DFX_FOR_DPU",
 	};
 	struct program p = { 0 };
 	enum fx_rc rc;

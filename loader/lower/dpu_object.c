@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "dpu_object.h"
+#include "map_class.h"
 
-#define CLASS_TAG	"fx_class:"
 #define RELOCATIONS	".rel" FX_DPU_SECTION
 
 struct reading {
@@ -241,27 +241,6 @@ static void take_about(struct reading *r)
 
 /* ---- maps ------------------------------------------------------------- */
 
-/* The class that FX_MAP() wrote beside the map's variable, or NULL. */
-static const char *class_of(const struct btf *btf, const char *map)
-{
-	for (u32 id = 1; btf && id < btf__type_cnt(btf); id++) {
-		const struct btf_type *t = btf__type_by_id(btf, id), *var;
-		const char *tag, *name;
-
-		if (!t || !btf_is_decl_tag(t))
-			continue;
-		tag = btf__name_by_offset(btf, t->name_off);
-		var = btf__type_by_id(btf, t->type);
-		if (!tag || !var || !btf_is_var(var) ||
-		    strncmp(tag, CLASS_TAG, strlen(CLASS_TAG)))
-			continue;
-		name = btf__name_by_offset(btf, var->name_off);
-		if (name && !strcmp(name, map))
-			return tag + strlen(CLASS_TAG);
-	}
-	return NULL;
-}
-
 static const char *map_wrong(const struct bpf_map *map, const char *class)
 {
 	const u64 value = bpf_map__value_size(map);
@@ -280,7 +259,7 @@ static const char *map_wrong(const struct bpf_map *map, const char *class)
 
 static void take_map(struct fx_dpu_object *o, const struct btf *btf, const struct bpf_map *map)
 {
-	const char *name = bpf_map__name(map), *class = class_of(btf, name);
+	const char *name = bpf_map__name(map), *class = fx_map_class_of(btf, name);
 	const char *wrong = map_wrong(map, class);
 	struct fx_dpu_map *m;
 

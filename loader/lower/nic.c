@@ -17,6 +17,7 @@
 #include "../maps.h"
 #include "../util.h"
 #include "clang.h"
+#include "map_class.h"
 #include "nic.h"
 
 static const struct fx_pos whole;
@@ -78,7 +79,7 @@ static bool is_glue(const char *map)
 {
 	static const char *const names[] = {
 		"fx_conf", "fx_masks", "fx_flows", "fx_rows", "fx_counts",
-		"fx_totals",
+		"fx_totals", "fx_qps", "fx_cpus",
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(names); i++)
@@ -94,7 +95,7 @@ static void check_map(struct fx_diags *d, const struct bpf_map *map,
 	const char *name = bpf_map__name(map), *why;
 	struct fx_map_desc desc;
 
-	if (fx_map_class_of(obj, map)) {
+	if (fx_map_class_of(bpf_object__btf(obj), bpf_map__name(map))) {
 		why = fx_map_describe(obj, map, &desc);
 		if (why)
 			fx_diag_help(fx_diag(d, FX_E_POLICY_CLASS, whole,

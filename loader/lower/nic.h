@@ -13,6 +13,8 @@
 
 /* The section, and so the map, that says what the policy is. */
 #define FX_NIC_ABOUT		".rodata.fx_policy"
+/* There where the policy redirects to queues. */
+#define FX_NIC_QUEUES		".rodata.fx_queues"
 
 /* Does an edge with a flow cross a network device? */
 bool fx_crosses_nic(const struct fx_graph *g);

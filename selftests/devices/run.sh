@@ -95,11 +95,24 @@ often_written_stays_in_dram()
 	fabricctl detach rw >/dev/null
 }
 
+# The policy that network devices run as well, on movements of the engine.
+portable_policy_keeps_the_budget()
+{
+	local out
+
+	attach guard && want "kv_out" "host 6" "$(where far)" &&
+	fabricctl detach far >/dev/null && attach tight || return
+	out=$(fabricctl run far 2>&1) && { echo "nothing was refused: $out"; return 1; }
+	fabricctl detach far >/dev/null
+	[[ $out == *refused_policy* ]] || { echo "$out"; return 1; }
+}
+
 start
 run_tests far_reuse_goes_to_cxl everything_is_verified events_name_who_moved \
 	notices_a_flipped_byte notices_a_wrong_node notices_a_skipped_refusal \
 	notices_a_wrong_source notices_a_missing_count notices_a_missing_event \
-	holds_without_faults_again near_reuse_stays_in_dram often_written_stays_in_dram
+	holds_without_faults_again near_reuse_stays_in_dram often_written_stays_in_dram \
+	portable_policy_keeps_the_budget
 code=$?
 finish
 exit $code

@@ -150,6 +150,32 @@ REPLACED = [
     (1901, "checksum: { algo: crc32c }", "^scatter: { index: rows }", ""),
     (1901, "checksum: { algo: crc32c }", "^decompress: { algo: zstd }", ""),
     (1101, "    owner: borrow", "    flow: ^{ udp: 4791 }\n    owner: borrow", ""),
+    (1421, "capacity: 16MiB", "capacity: 16MiB, copies: ^{ }", "capacity: 17MiB"),
+    (1421, "{ driver: vgem } }", "{ driver: vgem }, copies: { functions: [^my_copy] } }",
+     "{ driver: vgem }, copies: { functions: [cudaMemcpy] } }"),
+    (1421, "{ driver: vgem } }", "{ driver: vgem }, copies: { functions: ^[] } }",
+     "{ driver: vgem }, copies: { } }"),
+    (1421, "{ driver: vgem } }", "{ driver: vgem }, copies: { library: ^\"a:b\" } }",
+     "{ driver: vgem }, copies: { library: /a/b-1.so.2 } }"),
+    (1421, "{ driver: vgem } }", "{ driver: vgem }, copies: { ptx: ^sm_9 } }",
+     "{ driver: vgem }, copies: { ptx: sm_90a } }"),
+    (1421, "{ driver: vgem } }", "{ driver: vgem } }\n  gpu2: { kind: gpu, match: { driver: x }, copies: ^{ } }",
+     "{ driver: vgem }, copies: { } }\n  gpu2: { kind: gpu, match: { driver: x } }"),
+    (403, "{ driver: vgem } }", "{ driver: vgem }, copies: { kernels: { k: ^outt } } }",
+     "{ driver: vgem }, copies: { kernels: { k: out } } }"),
+    (205, "{ driver: vgem } }", "{ driver: vgem }, copies: { library: l, functions: [^a-b] } }",
+     "{ driver: vgem }, copies: { library: l, functions: [a_b] } }"),
+    (205, "{ driver: vgem } }", "{ driver: vgem }, copies: { kernels: { ^k-: out } } }",
+     "{ driver: vgem }, copies: { kernels: { k_: out } } }"),
+    (207, "{ driver: vgem } }", "{ driver: vgem }, copies: { functions: [cudaMemcpy, ^cudaMemcpy] } }",
+     "{ driver: vgem }, copies: { functions: [cudaMemcpy, cudaMemcpyAsync] } }"),
+    (204, "{ driver: vgem } }", "{ driver: vgem }, copies: { library: l, functions: [{ f: ^inn }] } }",
+     "{ driver: vgem }, copies: { library: l, functions: [{ f: in }] } }"),
+    (201, "{ driver: vgem } }", "{ driver: vgem }, copies: { ^kernel: { k: out } } }",
+     "{ driver: vgem }, copies: { kernels: { k: out } } }"),
+    (1201, "{ driver: vgem } }", "{ driver: vgem }, copies: { library: l, functions: ^[" +
+     ", ".join(f"f{i}" for i in range(65)) + "] } }",
+     "{ driver: vgem }, copies: { library: l, functions: [" + ", ".join(f"f{i}" for i in range(64)) + "] } }"),
     (1903, "order: acquire", "order: ^seq_cst", "order: acq_rel"),
     (1904, "quantize: { to: mxfp8 }", "quantize: { to: ^mxfp4 }", ""),
     (1906, "at: i * bytes }\n    owner: borrow", "at: i * bytes, bytes: ^size / 2 }\n    owner: borrow",
@@ -289,11 +315,21 @@ def wire():
         (307, "{ udp: ^0 }", "{ udp: 1 }"), (307, "{ udp: ^65536 }", "{ udp: 65535 }"),
         (307, "{ vlan: ^4095 }", "{ vlan: 4094 }"), (307, "{ dscp: ^n * 16 }", "{ dscp: n * 16 - 1 }"),
         (401, "{ udp: ^i }", "{ udp: n }"),
-        (1902, "{ rocev2: ^17 }", "{ udp: 4791 }"), (1902, "{ tag: ^yes }", "{ udp: 4791 }"),
+        (212, "{ rocev2: ^17 }", "{ rocev2: { qp: 17 } }"), (212, "{ rocev2: ^{ } }", "{ rocev2: tag }"),
+        (212, "{ rocev2: ^tagged }", "{ rocev2: tag }"), (201, "{ rocev2: { ^pq: 17 } }", "{ rocev2: { qp: 17 } }"),
+        (201, "{ ^tag: yes }", "{ rocev2: tag }"), (307, "{ rocev2: { qp: ^1 } }", "{ rocev2: { qp: 2 } }"),
+        (307, "{ rocev2: { qp: ^0xffffff } }", "{ rocev2: { qp: 0xfffffe } }"),
+        (212, "{ udp: ^4791, rocev2: tag }", "{ vlan: 1, rocev2: tag }"),
+        (212, "{ rocev2: ^{ qp: n }, tuple: { dport: 4791 } }", "{ rocev2: { qp: n }, tuple: { sport: 4791 } }"),
+        (212, "{ rocev2: ^tag, tuple: { proto: udp } }", "{ rocev2: tag, tuple: { src: 10.0.0.1 } }"),
     ]
     for code, faulty, twin in tuples:
         yield code, WIRE.replace("{ vlan: 7 }", faulty), WIRE.replace("{ vlan: 7 }", twin)
     yield 1102, WIRE.replace("flow: { udp: 5000 + i }", "flow: ^{ udp: 5000 }"), WIRE
+    yield 1102, WIRE.replace("flow: { udp: 5000 + i }", "flow: ^{ rocev2: { qp: 50 } }"), \
+        WIRE.replace("{ udp: 5000 + i }", "{ rocev2: { qp: 50 + i } }")
+    yield 1102, WIRE.replace("flow: { udp: 5000 + i }", "flow: ^{ rocev2: { qp: 50 } }"), \
+        WIRE.replace("{ udp: 5000 + i }", "{ rocev2: tag }")
     yield 1102, WIRE + SECOND % "^{ vlan: 7 }", WIRE + SECOND % "{ vlan: 8 }"
     yield 207, (WIRE.replace("edges:", "  two: { kind: nic, match: { netdev: ^eth0 } }\nedges:") +
                 (SECOND % "{ vlan: 8 }").replace("nic", "two")), \
@@ -462,6 +498,109 @@ PORTABLES = [
 ]
 
 
+# On GPUs: the device, and the body of the guard.
+GPU_GRAPH = GRAPH.replace("{ driver: vgem } }", "{ driver: vgem }, copies: { library: libkv.so, kernels: { k: out } } }")
+GPU_POLICY = """\
+#include <fabric_ext/portable.bpf.h>
+
+static __u64 (* const lane)(void) = (void *)511;
+static __u64 (* const pid)(void) = (void *)14;
+static void (* const fence)(void) = (void *)506;
+static void (* const fill)(__u64 *x, __u64 *y, __u64 *z) = (void *)505;
+
+FX_MAP(local, shared, __u64, 4);
+FX_MAP(counter, own, __u64, 4);
+
+static __noinline __u64 twice(__u64 n) { asm volatile("" : "+r"(n)); return 2 * n; }
+static __always_inline __u64 inlined(__u64 n) { asm volatile("" : "+r"(n)); return 2 * n; }
+
+FX_GUARD(move)
+{
+	__u64 *n = fx_at(&shared, 0);
+
+	if (!n)
+		return fx_pass();
+	%s
+	return fx_pass();
+}
+
+FX_PORTABLE(p, FX_MALFORMED_PASS);
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+"""
+UNUSED = "static __noinline __u64 twice(__u64 n) { asm volatile(\"\" : \"+r\"(n)); return 2 * n; }\n"
+LOOP = "for (__u32 i = 0; i < %s; i++) { asm volatile(\"\" : : \"r\"(i)); fx_count(&own, 0, 1); }"
+GPU_POLICIES = [
+    (1401, "cuda", "if (lane() == 3) fx_count(&own, 0, 1);", "fx_count(&own, 0, lane() & 1);"),
+    (1401, "cuda", "__u64 *m = fx_at(&own, 1); if (m && *(volatile __u64 *)m > 9) return fx_drop(EPERM);",
+     "if (*n > 9) return fx_drop(EPERM);"),
+    (1401, "cuda", "if (fx_now() > 9) return fx_drop(EPERM);", "fx_count(&own, 0, fx_now());"),
+    (1402, "cuda", "__u32 key = lane() & 3; (bpf_map_lookup_elem)(&shared, &key);",
+     "__u32 key = *n & 3; (bpf_map_lookup_elem)(&shared, &key);"),
+    (1403, "cuda", "*n = lane();", "fx_count(&own, 2, lane());"),
+    (1403, "cuda", "__u64 y, z; fill(n, &y, &z);", "__u64 x, y, z; fill(&x, &y, &z); fx_count(&own, 1, x);"),
+    (1404, "cuda", "fence();", "pid();"),
+    (1405, "cuda", LOOP % "*n", LOOP % "8"),
+    (1405, "ptx", LOOP % "*n", LOOP % "8"),
+    (1406, "cuda", LOOP % "20000", LOOP % "2000"),
+    (1407, "cuda", "bpf_get_prandom_u32();", "pid();"),
+    (1407, "ptx", "bpf_get_prandom_u32();", "fx_now();"),
+    (1408, "cuda", "*n = twice(*n);", "*n = inlined(*n);"),
+    (1408, "ptx", "*n = twice(*n);", "*n = inlined(*n);"),
+    (1409, "cuda", "asm volatile(\"r0 = *(u8 *)skb[1]\" : : : \"r0\", \"r1\", \"r2\", \"r3\", \"r4\", \"r5\");", "pid();"),
+    (1411, "bpftime", "bpf_get_current_task();", "bpf_get_current_pid_tgid();"),
+]
+OTHER_MAP = """\
+struct {
+	__uint(type, %s);
+	__uint(max_entries, 4);
+	__type(key, __u32);
+	__type(value, __u64);
+} extra SEC(".maps") __attribute__((btf_decl_tag("fx_class:local")));
+
+FX_GUARD("""
+
+
+def gpu_case(code, device, faulty, twin):
+    graph = write("gpu.yaml", GPU_GRAPH.replace("libkv.so,", "libkv.so, ptx: sm_90,"))
+    out = write("gpu/x", "").parent / "bundle"
+    shutil.rmtree(out, ignore_errors=True)
+    only_error(Run("compile", "-j", "-d", device, graph, write("faulty.bpf.c", gpu_policy(faulty)), "-o", out), code, None)
+    want(not out.exists(), "left behind")
+    run = Run("compile", "-j", "-d", device, graph, write("twin.bpf.c", gpu_policy(twin)), "-o", out)
+    same(run.rc, 0, "twin:", run.out, run.err)
+
+
+def gpu_policy(body):
+    # a function that is not called is a program that nobody asked for
+    text = GPU_POLICY % body
+    return text if "twice(*" in body else text.replace(UNUSED, "")
+
+
+def gpu_map_case(code):
+    text = GPU_POLICY.replace(UNUSED, "") % "fx_at(&extra, 1);"
+    graph, out = write("gpu.yaml", GPU_GRAPH), write("gpu/x", "").parent / "bundle"
+    for device, faulty, twin in (("bpftime", "BPF_MAP_TYPE_LRU_HASH", "BPF_MAP_TYPE_HASH"),
+                                 ("cuda", "BPF_MAP_TYPE_HASH", "1501")):
+        policy = text.replace("FX_GUARD(", OTHER_MAP % faulty, 1)
+        only_error(Run("compile", "-j", "-d", device, graph, write("faulty.bpf.c", policy), "-o", out), code, None)
+        policy = text.replace("FX_GUARD(", OTHER_MAP % twin, 1)
+        run = Run("compile", "-j", "-d", device, graph, write("twin.bpf.c", policy), "-o", out)
+        same(run.rc, 0, "twin:", run.out, run.err)
+
+
+def gpu_slow_case(code):
+    """A warning, which is told and keeps nobody from compiling."""
+    graph, out = write("gpu.yaml", GPU_GRAPH), write("gpu/x", "").parent / "bundle"
+    run = Run("compile", "-d", "cuda", graph, write("slow.bpf.c", gpu_policy("pid();")), "-o", out)
+    same(run.rc, 0, run.err)
+    line = GPU_POLICY[:GPU_POLICY.index("%s")].count("\n")
+    want(f"slow.bpf.c:{line}:" in run.err and f"warning[FX{code:04}]" in run.err, run.err)
+    run = Run("compile", "-d", "cuda", graph, write("fast.bpf.c", gpu_policy("lane();")), "-o", out)
+    same(run.rc, 0)
+    want("[FX" not in run.err, run.err)
+
+
 def portable_case(code, faulty, twin):
     policy_case(code, faulty, twin, WIRE)
 
@@ -581,6 +720,8 @@ def tests():
     cases += [(code, f"config {change}", model_case, change) for code, change in MODELS]
     cases += [(code, "policy", policy_case, faulty, twin) for code, faulty, twin in POLICIES]
     cases += [(code, "portable policy", portable_case, faulty, twin) for code, faulty, twin in PORTABLES]
+    cases += [(code, f"{device} policy", gpu_case, device, faulty, twin) for code, device, faulty, twin in GPU_POLICIES]
+    cases += [(1412, "map on a GPU", gpu_map_case), (1413, "slow helper", gpu_slow_case)]
     cases.append((3009, "--device", device_case))
     cases.append((1111, "the line", map_at_its_line))
     return [(f"FX{code:04} {name}", function, code, *args) for code, name, function, *args in cases] + \

@@ -105,7 +105,7 @@ def flows_that_are_not_the_graphs(_):
     path, manifest = bundle / "nic/v0/flows.bin", bundle / "manifest.json"
     sound, listed = path.read_bytes(), json.loads(manifest.read_text(encoding="utf-8"))
     record = len(sound) // 2
-    same(record, 104, "size of a flow")
+    same(record, 112, "size of a flow")
 
     def forge(data, **other):
         path.write_bytes(data)
@@ -119,10 +119,13 @@ def flows_that_are_not_the_graphs(_):
     def at(offset, value):
         return sound[:offset] + value + sound[offset + len(value):]
 
-    for data, word in ((at(88, b"\7"), "no edge"), (at(92, b"\1"), "no edge"), (at(94, b"\2"), "does not cross"),
-                       (at(94, b"\0"), "does not cross"), (at(94, b"\xff"), "does not cross"),
-                       (at(95, b"\3"), "priority"), (at(96, b"\1"), "bytes"), (at(44 + 34, b"\1"), "mask"),
-                       (at(0, b"\1"), "mask"), (at(44 + 41, b"\xff"), "mask"),
+    # a record is key and mask of 48 bytes each, edge, class, direction, priority, bytes
+    for data, word in ((at(96, b"\7"), "no edge"), (at(100, b"\1"), "no edge"), (at(102, b"\2"), "does not cross"),
+                       (at(102, b"\0"), "does not cross"), (at(102, b"\xff"), "does not cross"),
+                       (at(103, b"\3"), "priority"), (at(104, b"\1"), "bytes"), (at(48 + 34, b"\1"), "mask"),
+                       (at(0, b"\1"), "mask"), (at(48 + 41, b"\xff"), "mask"), (at(44, b"\1"), "mask"),
+                       (at(48 + 44, b"\xff"), "mask"), (at(48 + 44, b"\xff" * 4)[:44] + b"\1\0\0\0" + at(
+                           48 + 44, b"\xff" * 4)[48:], "mask"),
                        (sound[record:] + sound[:record], "order"), (sound[:record] * 2, "order"),
                        (sound[:-1], "version")):
         forge(data)

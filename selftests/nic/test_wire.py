@@ -47,7 +47,7 @@ def counts_exactly(lab):
         same(frames_of(there), sent, "sent")
         for way in ("in", "out"):
             a.wait(way, 200)
-            same(a.nic()[way], {"packets": 200, "no_edge": 40, "malformed": 0, "malformed_refused": 0}, way)
+            same(a.nic()[way], {"packets": 200, "no_edge": 40, "malformed": 0, "malformed_refused": 0, "untracked": 0}, way)
             for i in range(4):
                 size = sum(j * 13 % 1400 for j in range(i, 200, 5))
                 edge = a.edges()[f"kv_{way}", i + 4 * (way == "out"), way]
@@ -252,7 +252,7 @@ def malformed(lab):
                 if nic[way]["malformed"] != len(cases):
                     one_by_one(a, way, source, cases)
                 same(nic[way], {"packets": len(cases) + 1, "no_edge": 0, "malformed": len(cases),
-                                "malformed_refused": refused}, default, way)
+                                "malformed_refused": refused, "untracked": 0}, default, way)
                 same(sum(e["packets"] + e["refused"] for e in nic["edges"] if e["dir"] == way), 1, default, way)
                 same(got[-1], good, default, way)
                 same(len(got), 1 + (0 if refused else taken[way]), default, way)

@@ -30,6 +30,11 @@ enum fx_dir {
 /* a frame without a VLAN tag */
 #define FX_VLAN_NONE		0xffffU
 
+/* where RoCEv2 goes; 24 bits of a queue pair, of which 0, 1 and the last are taken */
+#define FX_ROCE_PORT		4791
+#define FX_QP_MIN		2U
+#define FX_QP_MAX		0xfffffeU
+
 /*
  * What a packet is known by, and with 0xff bytes where it counts, the mask of
  * a flow. A packet without ports has 0 there, which no flow asks for.
@@ -45,6 +50,7 @@ struct fx_flow_key {
 	__u8 dscp;			/* 0..63 */
 	__u8 mask;			/* in the flow map: number of its mask */
 	__u16 reserved;
+	__u32 qp;			/* destination of RoCEv2; 0: not bound yet */
 };
 
 #define FX_FLOW_WORDS		(sizeof(struct fx_flow_key) / 4)
@@ -65,6 +71,7 @@ struct fx_nic_flow {
 #define FX_NIC_F_AUDIT		(1U << 0) /* count refusals, pass them */
 #define FX_NIC_F_BYPASS		(1U << 1) /* pass everything, count nothing */
 #define FX_NIC_F_ALONE		(1U << 2) /* the bundle has no part for the kernel */
+#define FX_NIC_F_ROCE		(1U << 3) /* a flow asks for a queue pair: read RoCEv2 */
 
 struct fx_nic_conf {
 	__u32 flags;			/* FX_NIC_F_* */
@@ -87,17 +94,42 @@ struct fx_nic_row {
 	__u8 dir;
 	__u8 priority;
 	__u64 bytes;
+	struct fx_flow_key key;		/* in fx_flows, unless a qp is not bound */
+	__u8 roce;			/* found by its queue pair */
+	__u8 tagged;			/* which is bound while running */
+	__u16 reserved[3];
 	char name[FX_NAME_LEN];		/* of the class */
 };
 
-/* fx_counts: per CPU and row. Bytes are those that the transport carries. */
+/*
+ * fx_counts: per CPU and row. Bytes are those that the transport carries. A
+ * packet of a queue pair that is sent again is only counted as repeated.
+ */
 struct fx_nic_count {
 	__u64 packets;			/* that passed */
 	__u64 bytes;
 	__u64 refused;
 	__u64 refused_bytes;
 	__u64 marked;			/* of those that passed */
-	__u64 failed;			/* marks that could not be carried */
+	__u64 redirected;		/* likewise */
+	__u64 failed;			/* marks and queues that came to nothing */
+	__u64 repeated;
+};
+
+/*
+ * fx_qps: what is known of a connected queue pair, the limit of which is
+ * FX_NIC_QPS or twice the flows. Requests and what answers them count apart.
+ */
+#define FX_NIC_QPS		4096
+#define FX_QP_SEEN		1024	/* packets that it remembers, or 63 fewer */
+
+struct fx_qp_key {
+	__u8 src[16];
+	__u8 dst[16];
+	__u32 qp;
+	__u8 dir;
+	__u8 answers;
+	__u16 reserved;
 };
 
 /* fx_totals: per CPU and direction */
@@ -106,6 +138,7 @@ struct fx_nic_total {
 	__u64 no_edge;			/* passed without asking the policy */
 	__u64 malformed;
 	__u64 malformed_refused;
+	__u64 untracked;		/* of a queue pair for which fx_qps had no room */
 };
 
 /* .rodata.fx_policy of a program for network devices */
@@ -116,6 +149,6 @@ struct fx_nic_policy {
 };
 
 /* Version of this file; grows when a structure or a map changes. */
-#define FX_NIC_VERSION		1
+#define FX_NIC_VERSION		2
 
 #endif /* _UAPI_LINUX_FABRIC_EXT_NIC_H */

@@ -12,6 +12,10 @@
 #define FABRIC_EXT_GLUE_NIC_BPF_H
 
 #include <fabric_ext/packet.bpf.h>
+#include <fabric_ext/roce.bpf.h>
+
+/* the policy's body, below FX_GUARD() */
+static __always_inline struct fx_verdict fx_guard(const struct fx_move *move);
 
 /* verdicts of tc; pkt_cls.h would bring in the rest of it */
 #define FX_TC_SHOT	2
@@ -60,6 +64,14 @@ struct {
 	__type(value, struct fx_nic_total);
 } fx_totals SEC(".maps");
 
+/* The queues of fx_redirect(): one per CPU that was online when it was loaded. */
+struct {
+	__uint(type, BPF_MAP_TYPE_CPUMAP);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct bpf_cpumap_val);
+} fx_cpus SEC(".maps");
+
 /* Before the packet's data, from XDP to tc: the mark, which XDP cannot set. */
 struct fx_nic_meta {
 	__u32 magic;		/* FX_NIC_META */
@@ -74,21 +86,46 @@ union fx_flow_words {
 	__u32 word[FX_FLOW_WORDS];
 };
 
-/* What is known of a packet while it is judged. */
+/* A packet that was read, and what the policy says of it. */
 struct fx_crossing {
-	struct fx_nic_conf *conf;
-	struct fx_nic_total *total;
-	struct fx_nic_count *count;	/* of the edge's row, or NULL */
+	union fx_flow_words k;
+	struct fx_roce roce;	/* of one that a queue pair may find */
 	__u64 bytes;
 	__u32 packets;
+	__u32 dir;
+	__u32 row;		/* ~0: of no edge */
+	struct fx_verdict verdict;
 };
 
-/* The row of the first flow that matches, or -1. */
-static __always_inline __u32 fx_find_row(struct fx_nic_conf *conf, __u32 dir,
-					 const union fx_flow_words *k)
-{
-	__u32 best = ~0U;
+/* What of it is looked up while it is judged. */
+struct fx_ledger {
+	struct fx_nic_conf *conf;
+	struct fx_nic_total *total;
+	struct fx_nic_count *count;
+	struct fx_qp_state *qp;	/* of RoCEv2 with a connection, or NULL */
+};
 
+static __always_inline struct fx_nic_conf *fx_conf_of(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&fx_conf, &zero);
+}
+
+/* Is a refusal carried out? */
+static __always_inline bool fx_enforced(const struct fx_nic_conf *conf)
+{
+	return !(conf->flags & FX_NIC_F_AUDIT);
+}
+
+/* The row of the first flow that matches, or -1. */
+static __always_inline __u32 fx_find_row(const struct fx_nic_conf *conf,
+					 const struct fx_crossing *c)
+{
+	__u32 best = ~0U, dir = c->dir;
+
+	if (dir >= FX_DIRS)
+		return best;
 	for (__u32 i = 0; i < FX_NIC_MAX_MASKS; i++) {
 		__u32 number = dir * FX_NIC_MAX_MASKS + i, *row;
 		union fx_flow_words masked, *mask;
@@ -99,7 +136,7 @@ static __always_inline __u32 fx_find_row(struct fx_nic_conf *conf, __u32 dir,
 		if (!mask)
 			break;
 		for (__u32 j = 0; j < FX_FLOW_WORDS; j++)
-			masked.word[j] = k->word[j] & mask->word[j];
+			masked.word[j] = c->k.word[j] & mask->word[j];
 		masked.key.mask = number;
 		row = bpf_map_lookup_elem(&fx_flows, &masked);
 		if (row && *row < best)
@@ -108,131 +145,249 @@ static __always_inline __u32 fx_find_row(struct fx_nic_conf *conf, __u32 dir,
 	return best;
 }
 
-static __always_inline bool fx_begin(struct fx_crossing *c, __u32 dir)
+/* What a queue pair's packet is more than any other. */
+static __always_inline void fx_read_message(struct fx_crossing *c, struct fx_ledger *l,
+					    struct fx_move *m)
 {
-	__u32 zero = 0;
-
-	c->conf = bpf_map_lookup_elem(&fx_conf, &zero);
-	c->total = bpf_map_lookup_elem(&fx_totals, &dir);
-	c->count = 0;
-	if (!c->conf || !c->total || c->conf->flags & FX_NIC_F_BYPASS)
-		return false;
-	c->total->packets += c->packets;
-	return true;
+	c->bytes = c->roce.bytes;
+	m->bytes = c->bytes;
+	m->rdma = c->roce.rdma;
+	/* a datagram is sent once, and alone */
+	if (c->roce.datagram)
+		return;
+	l->qp = fx_qp_find(&c->k.key, &c->roce, c->dir);
+	if (!l->qp)
+		l->total->untracked += c->packets;
+	else if (fx_qp_begin(l->qp, &c->roce, &m->rdma))
+		m->bytes = 0;
 }
 
-/* Count a refusal; is it carried out? */
-static __always_inline bool fx_enforced(const struct fx_crossing *c)
+/* Did the same become of this packet before? */
+static __always_inline bool fx_again(const struct fx_crossing *c,
+				     const struct fx_ledger *l, bool refused)
 {
-	return !(c->conf->flags & FX_NIC_F_AUDIT);
+	return l->qp && fx_qp_note(l->qp, c->roce.rdma.psn, refused);
 }
 
-/* Ask @guard about a parsed packet, and count what comes of it. */
+/* Count a verdict; what is carried out of it. */
 static __always_inline struct fx_verdict
-fx_judge(struct fx_crossing *c, __u32 dir, int parsed, const union fx_flow_words *k,
-	 bool drop_malformed, struct fx_verdict (*guard)(const struct fx_move *))
+fx_account(const struct fx_crossing *c, const struct fx_ledger *l, struct fx_verdict v)
 {
-	struct fx_verdict v = fx_pass();
+	bool again = false;
+
+	if (v.action == FX_DROP) {
+		again = fx_again(c, l, true);
+		if (!again) {
+			l->count->refused += c->packets;
+			l->count->refused_bytes += c->bytes;
+		}
+		if (fx_enforced(l->conf)) {
+			l->count->repeated += again;
+			return v;
+		}
+	}
+	/* an audit changes nothing */
+	if (!fx_enforced(l->conf))
+		v.action = FX_PASS;
+	if (fx_again(c, l, false)) {
+		again = true;
+	} else {
+		l->count->packets += c->packets;
+		l->count->bytes += c->bytes;
+	}
+	l->count->repeated += again;
+	return v;
+}
+
+/*
+ * fx_judge() - find the packet's edge, ask the policy and count what comes of it
+ * @c: filled in but for row and verdict
+ *
+ * A function of its own to the verifier, which would else follow each way that a
+ * packet can be read through all of this.
+ */
+__attribute__((noinline)) int fx_judge(struct fx_crossing *c)
+{
+	struct fx_ledger l = { .conf = fx_conf_of() };
 	struct fx_nic_row *row;
 	struct fx_move m = { };
-	__u32 i = ~0U;
+	__u32 i, dir;
 
-	if (parsed == FX_PKT_MALFORMED || parsed == FX_PKT_SHORT) {
-		c->total->malformed += c->packets;
-		if (!drop_malformed)
-			return v;
-		c->total->malformed_refused += c->packets;
-		return fx_enforced(c) ? fx_drop(EPERM) : v;
-	}
-	if (parsed == FX_PKT_FLOW)
-		i = fx_find_row(c->conf, dir, k);
+	if (!c || !l.conf)
+		return FX_PASS;
+	dir = c->dir;
+	l.total = bpf_map_lookup_elem(&fx_totals, &dir);
+	i = fx_find_row(l.conf, c);
 	row = bpf_map_lookup_elem(&fx_rows, &i);
-	c->count = bpf_map_lookup_elem(&fx_counts, &i);
-	if (!row || !c->count) {
-		c->count = 0;
-		c->total->no_edge += c->packets;
-		return v;
+	l.count = bpf_map_lookup_elem(&fx_counts, &i);
+	if (!l.total)
+		return FX_PASS;
+	if (!row || !l.count) {
+		l.total->no_edge += c->packets;
+		return FX_PASS;
 	}
+	c->row = i;
 	m.edge = row->edge;
 	m.cls = row->cls;
-	m.place = c->conf->place;
+	m.place = l.conf->place;
 	m.device = FX_DEVICE_NIC;
 	m.op = FX_OP_MOVE;
 	m.bytes = c->bytes;
 	m.stated = row->bytes;
 	m.priority = row->priority;
 	m.dir = dir;
-	m.flow = k->key;
-	v = guard(&m);
-	if (v.action == FX_DROP) {
-		c->count->refused += c->packets;
-		c->count->refused_bytes += c->bytes;
-		if (fx_enforced(c))
-			return v;
-		v.action = FX_PASS;
+	m.flow = c->k.key;
+	if (row->roce)
+		fx_read_message(c, &l, &m);
+	c->verdict = fx_account(c, &l, fx_guard(&m));
+	return c->verdict.action;
+}
+
+/* Count the packet; is the policy in force? */
+static __always_inline bool fx_begin(const struct fx_crossing *c)
+{
+	struct fx_nic_conf *conf = fx_conf_of();
+	struct fx_nic_total *total;
+	__u32 dir = c->dir;
+
+	total = bpf_map_lookup_elem(&fx_totals, &dir);
+	if (!conf || !total || conf->flags & FX_NIC_F_BYPASS)
+		return false;
+	total->packets += c->packets;
+	return true;
+}
+
+/* A packet that is of no flow, or malformed: what becomes of it. */
+static __always_inline int fx_unread(const struct fx_crossing *c, int parsed,
+				     bool drop_malformed)
+{
+	struct fx_nic_conf *conf = fx_conf_of();
+	struct fx_nic_total *total;
+	__u32 dir = c->dir;
+
+	total = bpf_map_lookup_elem(&fx_totals, &dir);
+	if (!conf || !total)
+		return FX_PASS;
+	if (parsed == FX_PKT_OTHER) {
+		total->no_edge += c->packets;
+		return FX_PASS;
 	}
-	/* an audit changes nothing */
-	if (v.action == FX_MARK && !fx_enforced(c))
-		v.action = FX_PASS;
-	c->count->packets += c->packets;
-	c->count->bytes += c->bytes;
-	return v;
+	total->malformed += c->packets;
+	if (!drop_malformed)
+		return FX_PASS;
+	total->malformed_refused += c->packets;
+	return fx_enforced(conf) ? FX_DROP : FX_PASS;
+}
+
+/* Is the packet to be read as RoCEv2? Only where a flow asks for a queue pair. */
+static __always_inline bool fx_is_roce(const struct fx_crossing *c, int parsed)
+{
+	struct fx_nic_conf *conf;
+
+	if (parsed != FX_PKT_FLOW || c->k.key.dport != FX_ROCE_PORT || c->k.key.proto != 17)
+		return false;
+	conf = fx_conf_of();
+	return conf && conf->flags & FX_NIC_F_ROCE;
+}
+
+/* Its queue pair into the key. @load copies from the packet. */
+static __always_inline int fx_read_roce(struct fx_crossing *c, const struct fx_packet *p,
+					void *ctx, long (*load)(void *, __u32, void *, __u32))
+{
+	__u32 size = p->bytes, n = size < FX_ROCE_HEAD ? size : FX_ROCE_HEAD;
+	struct fx_roce_wire w = { };
+	int rc;
+
+	/* RoCEv2 is not fragmented, and many in one cannot be told apart */
+	if (!p->whole || p->merged || size < FX_BTH_LEN + FX_ICRC_LEN)
+		return FX_PKT_MALFORMED;
+	barrier_var(n);
+	if (!n || n > FX_ROCE_HEAD || load(ctx, p->off + 8, &w, n))
+		return FX_PKT_MALFORMED;
+	rc = fx_parse_roce(&w, size, &c->roce);
+	if (rc == FX_PKT_FLOW)
+		c->k.key.qp = c->roce.qp;
+	return rc;
+}
+
+/* The counters of the packet's edge, or NULL. */
+static __always_inline struct fx_nic_count *fx_count_of(const struct fx_crossing *c)
+{
+	__u32 i = c->row;
+
+	return bpf_map_lookup_elem(&fx_counts, &i);
 }
 
 /* Hand the mark to fx_nic_mark(), which runs when the packet has an skb. */
-static __always_inline void fx_carry_mark(struct xdp_md *ctx, struct fx_crossing *c,
-					  const struct fx_verdict *v)
+static __always_inline void fx_carry_mark(struct xdp_md *ctx, const struct fx_crossing *c)
 {
+	struct fx_nic_count *count = fx_count_of(c);
 	struct fx_nic_meta *meta;
 
+	if (!count)
+		return;
 	if (bpf_xdp_adjust_meta(ctx, -(int)sizeof(*meta)))
 		goto fail;
 	meta = (void *)(long)ctx->data_meta;
 	if ((void *)(meta + 1) > (void *)(long)ctx->data)
 		goto fail;
 	meta->magic = FX_NIC_META;
-	meta->mark = v->mark;
-	meta->priority = v->priority;
-	c->count->marked += c->packets;
+	meta->mark = c->verdict.mark;
+	meta->priority = c->verdict.priority;
+	count->marked += c->packets;
 	return;
 fail:
-	c->count->failed += c->packets;
+	count->failed += c->packets;
 }
 
-static __always_inline int fx_nic_receive(struct xdp_md *ctx, bool drop_malformed,
-					  struct fx_verdict (*guard)(const struct fx_move *))
+/* To the CPU that the policy wants; without such a queue it just passes. */
+static __always_inline int fx_to_queue(const struct fx_crossing *c)
 {
-	struct fx_crossing c = { .packets = 1 };
-	union fx_flow_words k = { .key.vlan = FX_VLAN_NONE };
-	struct fx_packet p = { };
-	struct fx_verdict v;
-	int parsed;
+	struct fx_nic_count *count = fx_count_of(c);
+	int rc = bpf_redirect_map(&fx_cpus, c->verdict.queue, XDP_PASS);
 
-	if (!fx_begin(&c, FX_DIR_IN))
+	if (count && rc == XDP_REDIRECT)
+		count->redirected += c->packets;
+	else if (count)
+		count->failed += c->packets;
+	return rc;
+}
+
+static __always_inline int fx_nic_receive(struct xdp_md *ctx, bool drop_malformed)
+{
+	struct fx_crossing c = { .dir = FX_DIR_IN, .packets = 1, .row = ~0U,
+				 .k.key.vlan = FX_VLAN_NONE };
+	struct fx_packet p = { };
+	int parsed, action;
+
+	if (!fx_begin(&c))
 		return XDP_PASS;
 	p.data = (void *)(long)ctx->data;
 	p.end = (void *)(long)ctx->data_end;
 	p.len = bpf_xdp_get_buff_len(ctx);
-	parsed = fx_parse(&p, &k.key);
+	parsed = fx_parse(&p, &c.k.key);
 	c.bytes = p.bytes;
-	v = fx_judge(&c, FX_DIR_IN, parsed, &k, drop_malformed, guard);
-	if (v.action == FX_DROP)
+	if (fx_is_roce(&c, parsed))
+		parsed = fx_read_roce(&c, &p, ctx, (void *)bpf_xdp_load_bytes);
+	action = parsed == FX_PKT_FLOW ? fx_judge(&c) : fx_unread(&c, parsed, drop_malformed);
+	if (action == FX_DROP)
 		return XDP_DROP;
-	if (v.action == FX_MARK && c.count)
-		fx_carry_mark(ctx, &c, &v);
+	if (action == FX_REDIRECT)
+		return fx_to_queue(&c);
+	if (action == FX_MARK)
+		fx_carry_mark(ctx, &c);
 	return XDP_PASS;
 }
 
-static __always_inline int fx_nic_send(struct __sk_buff *skb, bool drop_malformed,
-				       struct fx_verdict (*guard)(const struct fx_move *))
+static __always_inline int fx_nic_send(struct __sk_buff *skb, bool drop_malformed)
 {
-	struct fx_crossing c = { .packets = skb->gso_segs ? skb->gso_segs : 1 };
-	union fx_flow_words k = { };
+	struct fx_crossing c = { .dir = FX_DIR_OUT, .row = ~0U,
+				 .packets = skb->gso_segs ? skb->gso_segs : 1 };
+	struct fx_nic_count *count;
 	struct fx_packet p = { };
-	struct fx_verdict v;
-	int parsed = FX_PKT_SHORT;
+	int parsed = FX_PKT_SHORT, action;
 
-	if (!fx_begin(&c, FX_DIR_OUT))
+	if (!fx_begin(&c))
 		return FX_TC_NEXT;
 	/* headers usually lie together; once more when they do not */
 	for (int i = 0; i < 2 && parsed == FX_PKT_SHORT; i++) {
@@ -240,24 +395,31 @@ static __always_inline int fx_nic_send(struct __sk_buff *skb, bool drop_malforme
 
 		if (i && bpf_skb_pull_data(skb, want))
 			break;
-		__builtin_memset(&k, 0, sizeof(k));
+		__builtin_memset(&c.k, 0, sizeof(c.k));
 		/* the device adds a tag that is kept beside the packet */
-		k.key.vlan = skb->vlan_present ? skb->vlan_tci & 0xfff : FX_VLAN_NONE;
+		c.k.key.vlan = skb->vlan_present ? skb->vlan_tci & 0xfff : FX_VLAN_NONE;
+		p = (struct fx_packet){ .len = skb->len, .merged = skb->gso_segs > 1 };
 		p.data = (void *)(long)skb->data;
 		p.end = (void *)(long)skb->data_end;
-		p.len = skb->len;
-		p.merged = skb->gso_segs > 1;
-		parsed = fx_parse(&p, &k.key);
+		parsed = fx_parse(&p, &c.k.key);
 	}
 	c.bytes = p.bytes;
-	v = fx_judge(&c, FX_DIR_OUT, parsed, &k, drop_malformed, guard);
-	if (v.action == FX_DROP)
+	if (fx_is_roce(&c, parsed))
+		parsed = fx_read_roce(&c, &p, skb, (void *)bpf_skb_load_bytes);
+	action = parsed == FX_PKT_FLOW ? fx_judge(&c) : fx_unread(&c, parsed, drop_malformed);
+	if (action == FX_DROP)
 		return FX_TC_SHOT;
-	if (v.action == FX_MARK && c.count) {
-		skb->mark = v.mark;
-		skb->priority = v.priority;
-		c.count->marked += c.packets;
+	if (action != FX_MARK && action != FX_REDIRECT)
+		return FX_TC_NEXT;
+	count = fx_count_of(&c);
+	if (action == FX_MARK) {
+		skb->mark = c.verdict.mark;
+		skb->priority = c.verdict.priority;
 	}
+	if (count && action == FX_MARK)
+		count->marked += c.packets;
+	else if (count)		/* queues are of what is received */
+		count->failed += c.packets;
 	return FX_TC_NEXT;
 }
 
@@ -286,7 +448,7 @@ const volatile struct fx_nic_policy fx_nic_policy			\
 									\
 SEC("xdp.frags") int fx_nic_in(struct xdp_md *ctx)			\
 {									\
-	return fx_nic_receive(ctx, drops, fx_guard);			\
+	return fx_nic_receive(ctx, drops);			\
 }									\
 									\
 SEC("tcx/ingress") int fx_nic_mark(struct __sk_buff *skb)		\
@@ -296,7 +458,7 @@ SEC("tcx/ingress") int fx_nic_mark(struct __sk_buff *skb)		\
 									\
 SEC("tcx/egress") int fx_nic_out(struct __sk_buff *skb)			\
 {									\
-	return fx_nic_send(skb, drops, fx_guard);			\
+	return fx_nic_send(skb, drops);			\
 }
 
 #endif

@@ -32,6 +32,9 @@
 #include <linux/fabric_ext.h>
 #include <linux/fabric_ext_nic.h>
 #include <bpf/bpf_helpers.h>
+#ifdef FX_FOR_CUDA
+#include <fabric_ext/cuda.bpf.h>
+#endif
 
 /* The errors that a guard may drop with. */
 #ifndef EPERM
@@ -45,6 +48,32 @@ enum fx_device {
 	FX_DEVICE_KERNEL	= 0,
 	FX_DEVICE_NIC		= 1,
 	FX_DEVICE_DPU		= 2,
+	FX_DEVICE_CPU		= 3,	/* functions that copy to a GPU */
+	FX_DEVICE_GPU		= 4,
+};
+
+/* What a packet of RoCEv2 does; only those that carry or ask for data are moves. */
+enum fx_rdma_op {
+	FX_RDMA_NONE		= 0,
+	FX_RDMA_SEND		= 1,
+	FX_RDMA_WRITE		= 2,
+	FX_RDMA_READ		= 3,	/* data that a request asked for */
+	FX_RDMA_READ_REQUEST	= 4,	/* carries nothing */
+	FX_RDMA_ATOMIC		= 5,	/* likewise */
+};
+
+/*
+ * Of a packet that a queue pair found, which is flow.qp. What only the first
+ * packet of a message says is zero where that one was not seen.
+ */
+struct fx_rdma {
+	__u32 op;		/* enum fx_rdma_op */
+	__u32 psn;		/* 24 bits */
+	__u64 addr;		/* remote, of this packet's bytes */
+	__u32 rkey;
+	__u32 length;		/* bytes of the message, or that it asks for */
+	__u32 repeat;		/* this packet was seen before */
+	__u32 opcode;		/* as the wire has it */
 };
 
 /* One crossing of data: an operation, a movement of the engine, a packet. */
@@ -59,12 +88,14 @@ struct fx_move {
 	__u32 priority;		/* the edge's, 0 to 7 */
 	__u32 dir;		/* enum fx_dir */
 	struct fx_flow_key flow; /* of a packet; zero without a wire */
+	struct fx_rdma rdma;	/* of a packet of RoCEv2; zero otherwise */
 };
 
 enum fx_action {
 	FX_PASS			= 0,
 	FX_DROP			= 1,
 	FX_MARK			= 2,	/* pass, with mark and priority */
+	FX_REDIRECT		= 3,	/* pass, through a queue */
 };
 
 struct fx_verdict {
@@ -72,6 +103,7 @@ struct fx_verdict {
 	__s32 error;		/* FX_DROP: -errno */
 	__u32 mark;		/* of the packet; the kernel's engine has none */
 	__u32 priority;		/* 0 to 7 */
+	__u32 queue;		/* FX_REDIRECT: which */
 };
 
 static __always_inline struct fx_verdict fx_pass(void)
@@ -91,13 +123,43 @@ static __always_inline struct fx_verdict fx_mark(__u32 mark, __u32 priority)
 				    .priority = priority };
 }
 
+/*
+ * Pass to the queue of CPU @queue, which takes the packet from there on. Only
+ * what a network device receives has queues: elsewhere the call has to be where
+ * the compiler sees that it is not reached.
+ */
+#ifdef FX_FOR_NIC
+static __always_inline struct fx_verdict fx_redirect(__u32 queue)
+{
+	/* that the policy asks for queues, for whoever loads it */
+	static const volatile __u32 queues __attribute__((used))
+		SEC(".rodata.fx_queues") = 1;
+
+	return (struct fx_verdict){ .action = FX_REDIRECT, .queue = queue };
+}
+#else
+struct fx_verdict fx_redirect(__u32 queue)
+	__attribute__((error("only what a network device receives can be redirected: let 'move->device == FX_DEVICE_NIC' guard the call, or give it a priority by fx_mark()")));
+#endif
+
 /* Nanoseconds of a clock that never goes back. */
 static __always_inline __u64 fx_now(void)
 {
+#ifdef FX_FOR_PTX
+	__u64 ns;
+
+	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+	return ns;
+#else
 	return bpf_ktime_get_ns();
+#endif
 }
 
 #include <fabric_ext/maps.bpf.h>
+
+#ifdef FX_FOR_PTX
+#include <fabric_ext/ptx.bpf.h>
+#endif
 
 /* ---- the body ---- */
 
@@ -117,6 +179,12 @@ static __always_inline __u64 fx_now(void)
 #elif defined(FX_FOR_HOST)	/* C of the host: the body, or its types alone */
 #include <fabric_ext/context.bpf.h>
 #define FX_PORTABLE(...) _Static_assert(1, "a policy")
+#elif defined(FX_FOR_BPFTIME)
+#include <fabric_ext/glue_bpftime.bpf.h>
+#elif defined(FX_FOR_CUDA)
+#include <fabric_ext/glue_cuda.bpf.h>
+#elif defined(FX_FOR_PTX) || defined(FX_FOR_LANES)
+#include <fabric_ext/glue_ptx.bpf.h>
 #else
 #include <fabric_ext/glue_kernel.bpf.h>
 #endif

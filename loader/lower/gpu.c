@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What the devices around a GPU share: compiling, and looking into the object. */
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../diag.h"
+#include "../graph/codes.h"
+#include "../graph/copies.h"
+#include "../graph/graph.h"
+#include "../json.h"
+#include "../util.h"
+#include "clang.h"
+#include "gpu.h"
+#include "map_class.h"
+#include "gpu_rules.h"
+#include "insn.h"
+#include "nic.h"
+#include "simt.h"
+
+#define MAX_SOURCE	(16U << 20)
+#define GLUE_MAPS	"fx_copy_"
+
+static const struct fx_pos whole;
+
+bool fx_crosses_bpftime(const struct fx_graph *g)
+{
+	const struct fx_place *p = fx_copy_place(g);
+
+	return p && p->copies.n_fn;
+}
+
+bool fx_crosses_cuda(const struct fx_graph *g)
+{
+	const struct fx_place *p = fx_copy_place(g);
+
+	return p && p->copies.n_kernel;
+}
+
+bool fx_crosses_ptx(const struct fx_graph *g)
+{
+	const struct fx_place *p = fx_copy_place(g);
+
+	return p && p->copies.ptx;
+}
+
+/* A text into a file of its own; the directory, to remove, or NULL. */
+static char *put_header(const char *device, const char *text, char **path)
+{
+	const char *where = getenv("TMPDIR");
+	char *dir = fx_asprintf("%s/fabricctl.XXXXXX", where && *where ? where : "/tmp");
+	FILE *f = NULL;
+	bool ok;
+
+	*path = NULL;
+	ok = mkdtemp(dir);
+	if (ok) {
+		*path = fx_asprintf("%s/%s.h", dir, device);
+		f = fopen(*path, "we");
+		ok = f && fputs(text, f) >= 0;
+		ok = (!f || !fclose(f)) && ok;
+	}
+	if (ok)
+		return dir;
+	fx_err("%s cannot be written: %s; set TMPDIR to where there is room", dir, strerror(errno));
+	if (*path) {
+		unlink(*path);
+		rmdir(dir);
+	}
+	free(*path);
+	free(dir);
+	*path = NULL;
+	return NULL;
+}
+
+enum fx_rc fx_gpu_compile(const struct fx_lower_in *in, const char *device,
+			  const char *header, const char *const *target,
+			  char **object, size_t *size)
+{
+	static const char *const bpf[] = { FX_CLANG_BPF, "-mcpu=" FX_BPF_CPU, NULL };
+	struct fx_clang_target to = { .device = device, .args = target ? target : bpf };
+	char *path, *dir, *arg;
+	enum fx_rc rc;
+
+	*object = NULL;
+	dir = put_header(device, header, &path);
+	if (!dir)
+		return FX_RC_SYSTEM;
+	arg = fx_asprintf("-include%s", path);
+	to.define = arg;
+	rc = fx_clang_for(in->policy, in->include, &to, object, size);
+	unlink(path);
+	rmdir(dir);
+	free(arg);
+	free(path);
+	free(dir);
+	return rc;
+}
+
+/* Maps that are neither the glue's nor of a class are errors. */
+static void check_classes(struct fx_diags *d, const struct fx_bytecode *c,
+			  struct json_object *classes)
+{
+	struct btf *btf = bpf_object__btf(c->obj);
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, c->obj) {
+		const char *name = bpf_map__name(map), *class = fx_map_class_of(btf, name);
+
+		if (class)
+			fx_json_str(classes, name, class);
+		else if (bpf_map__is_internal(map) && !strstr(name, ".rodata"))
+			fx_diag_help(fx_diag(d, FX_E_POLICY_CLASS, whole,
+					     "the policy has variables (%s), and nothing says what devices see of each other's",
+					     name),
+				     "put them into a map: FX_MAP(local, ...) or FX_MAP(counter, ...); a constant is const or a macro");
+		else if (!bpf_map__is_internal(map) && strncmp(name, GLUE_MAPS, strlen(GLUE_MAPS)))
+			fx_diag_help(fx_diag(d, FX_E_POLICY_CLASS, whole,
+					     "the map '%s' has no consistency class", name),
+				     "declare it by FX_MAP(local, %s, ...) or FX_MAP(counter, %s, ...)",
+				     name, name);
+	}
+}
+
+static bool has_prog(const struct fx_bytecode *c, const char *name)
+{
+	for (u32 i = 0; i < c->n_prog; i++)
+		if (!strcmp(c->prog[i].name, name))
+			return true;
+	return false;
+}
+
+enum fx_rc fx_gpu_inspect(const struct fx_lower_in *in, const struct fx_device_rules *r,
+			  const char *object, size_t size, const char *prog,
+			  enum fx_lanes lanes, struct json_object **classes,
+			  struct fx_bytecode *c)
+{
+	struct fx_diags *d;
+	const char *wrong;
+	char *text = NULL;
+	enum fx_rc rc;
+	size_t len = 0;
+
+	/* for the lines that diagnostics show; without, they show none */
+	if (fx_read_file(in->policy, MAX_SOURCE, &text, &len))
+		text = NULL;
+	d = fx_diags_new(in->policy, text, len);
+	wrong = fx_bytecode_open(object, size, c);
+	if (wrong) {
+		fx_diag(d, FX_E_SIMT_CODE, whole, "the object that clang made for the device '%s' %s",
+			r->device, wrong);
+	} else if (!has_prog(c, prog)) {
+		fx_diag_help(fx_diag(d, FX_E_POLICY_PORTABLE, whole,
+				     "the policy is no program for the device '%s', which edges of the graph cross",
+				     r->device),
+			     "write its body as FX_GUARD(move) of <fabric_ext/portable.bpf.h> and end with FX_PORTABLE(), or compile it for the kernel alone: --device kernel");
+	} else {
+		*classes = fx_json_object();
+		check_classes(d, c, *classes);
+		fx_check_rules(c, r, in->policy, lanes != FX_LANES_NONE, d);
+		if (lanes != FX_LANES_NONE)
+			fx_simt_check(c, r, in->policy, lanes == FX_LANES_APART, d);
+	}
+	rc = fx_diags_print(d) ? FX_RC_INPUT : FX_RC_OK;
+	fx_diags_free(d);
+	free(text);
+	return rc;
+}

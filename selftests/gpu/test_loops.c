@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Loops, how much work they are, and code that is no program. */
+#include "asm.h"
+
+static void bounded(void **state)
+{
+	(void)state;
+	/* counted up and down, compared before and after, in 32 and in 64 bits */
+	wants(0, MOVI(1, 0), ALUI(BPF_ADD, 1, 1), JMPI(BPF_JNE, 1, 64, -2), MOVI(0, 0), EXIT);
+	wants(0, MOVI(1, 64), ALUI(BPF_SUB, 1, 1), JMPI(BPF_JSGT, 1, 0, -2), MOVI(0, 0), EXIT);
+	wants(0, MOVI(1, 64), ALUI(BPF_ADD, 1, -1), JMPI(BPF_JGT, 1, 0, -2), MOVI(0, 0), EXIT);
+	wants(0, MOVI(1, 0), JMPI(BPF_JGT, 1, 63, 2), ALUI(BPF_ADD, 1, 1), GOTO(-3),
+	      MOVI(0, 0), EXIT);
+	wants(0, MOVI(1, 0), ALU32I(BPF_ADD, 1, 1), JMP32I(BPF_JLT, 1, 9, -2), MOVI(0, 0), EXIT);
+	wants(0, MOVI(1, 1), ALUI(BPF_LSH, 1, 1), JMPI(BPF_JLT, 1, 4096, -2), MOVI(0, 0), EXIT);
+	/* with a constant in a register, on either side */
+	wants(0, MOVI(1, 0), MOVI(2, 64), ALUI(BPF_ADD, 1, 1), JMP(BPF_JNE, 1, 2, -2),
+	      MOVI(0, 0), EXIT);
+	wants(0, MOVI(1, 0), MOVI(2, 64), ALUI(BPF_ADD, 1, 1), JMP(BPF_JGT, 2, 1, -2),
+	      MOVI(0, 0), EXIT);
+	/* a bound of its own, and a second one that is constant */
+	wants(0, CALL(14), MOV(2, 0), MOVI(1, 0), JMP(BPF_JGE, 1, 2, 2), ALUI(BPF_ADD, 1, 1),
+	      JMPI(BPF_JNE, 1, 64, -3), MOVI(0, 0), EXIT);
+	/* one in the other */
+	wants(0, MOVI(1, 0), MOVI(2, 0), ALUI(BPF_ADD, 2, 1), JMPI(BPF_JNE, 2, 8, -2),
+	      ALUI(BPF_ADD, 1, 1), JMPI(BPF_JNE, 1, 8, -5), MOVI(0, 0), EXIT);
+	/* left by nobody, but never entered */
+	wants(0, GOTO(1), GOTO(-1), MOVI(0, 0), EXIT);
+}
+
+static void unbounded(void **state)
+{
+	(void)state;
+	wants(1405, MOVI(1, 0), ALUI(BPF_ADD, 1, 1), GOTO(-2));
+	/* as long as somebody else wants */
+	wants(1405, CALL(14), MOV(2, 0), MOVI(1, 0), ALUI(BPF_ADD, 1, 1), JMP(BPF_JLT, 1, 2, -2),
+	      MOVI(0, 0), EXIT);
+	/* from where nobody knows */
+	wants(1405, CALL(14), MOV(1, 0), ALUI(BPF_ADD, 1, 1), JMPI(BPF_JNE, 1, 64, -2),
+	      MOVI(0, 0), EXIT);
+	/* past the end: 3, 6, ... never 64 before it is 2^64 */
+	wants(1405, MOVI(1, 0), ALUI(BPF_ADD, 1, 2), JMPI(BPF_JNE, 1, 63, -2), MOVI(0, 0), EXIT);
+	/* away from it, and not at all */
+	wants(1405, MOVI(1, 1), ALUI(BPF_ADD, 1, -1), JMPI(BPF_JNE, 1, 64, -2), MOVI(0, 0), EXIT);
+	wants(1405, MOVI(1, 1), ALUI(BPF_ADD, 1, 0), JMPI(BPF_JNE, 1, 64, -2), MOVI(0, 0), EXIT);
+	/* the counter is set back, or changed by what is not constant */
+	wants(1405, MOVI(1, 0), ALUI(BPF_ADD, 1, 1), CALL(14), JMPI(BPF_JNE, 0, 0, 1), MOVI(1, 0),
+	      JMPI(BPF_JNE, 1, 64, -5), MOVI(0, 0), EXIT);
+	wants(1405, CALL(14), MOV(6, 0), MOVI(7, 0), ALU(BPF_ADD, 7, 6), JMPI(BPF_JNE, 7, 64, -2),
+	      MOVI(0, 0), EXIT);
+	/* changed in some rounds, compared in some rounds */
+	wants(1405, CALL(14), MOV(6, 0), MOVI(7, 0), JMPI(BPF_JEQ, 6, 0, 1), ALUI(BPF_ADD, 7, 1),
+	      JMPI(BPF_JNE, 7, 64, -3), MOVI(0, 0), EXIT);
+	wants(1405, CALL(14), MOV(6, 0), MOVI(7, 0), ALUI(BPF_ADD, 7, 1), JMPI(BPF_JEQ, 6, 0, -2),
+	      JMPI(BPF_JNE, 7, 64, -3), MOVI(0, 0), EXIT);
+	/* a call takes the counter away */
+	wants(1405, MOVI(1, 0), CALL(14), ALUI(BPF_ADD, 1, 1), JMPI(BPF_JNE, 1, 64, -3),
+	      MOVI(0, 0), EXIT);
+	/* two ways in */
+	wants(1405, CALL(14), MOVI(1, 0), JMPI(BPF_JEQ, 0, 0, 1), ALUI(BPF_ADD, 1, 1),
+	      ALUI(BPF_ADD, 1, 1), JMPI(BPF_JNE, 1, 64, -3), MOVI(0, 0), EXIT);
+	/* a counter that varies is a branch that varies */
+	wants(1401, CALL(LANE), MOV(6, 0), MOVI(1, 0), JMP(BPF_JGE, 1, 6, 2), ALUI(BPF_ADD, 1, 1),
+	      JMPI(BPF_JNE, 1, 64, -3), MOVI(0, 0), EXIT);
+}
+
+static void work(void **state)
+{
+	(void)state;
+	/* 2 instructions, 32766 rounds, and 3 more: at the budget, and one over */
+	wants(0, MOVI(1, 0), ALUI(BPF_ADD, 1, 1), JMPI(BPF_JNE, 1, 32766, -2), MOVI(0, 0), EXIT);
+	wants(1406, MOVI(1, 0), ALUI(BPF_ADD, 1, 1), JMPI(BPF_JNE, 1, 32767, -2), MOVI(0, 0), EXIT);
+	/* products */
+	wants(1406, MOVI(1, 0), MOVI(2, 0), ALUI(BPF_ADD, 2, 1), JMPI(BPF_JNE, 2, 256, -2),
+	      ALUI(BPF_ADD, 1, 1), JMPI(BPF_JNE, 1, 256, -5), MOVI(0, 0), EXIT);
+	wants(0, MOVI(1, 0), MOVI(2, 0), ALUI(BPF_ADD, 2, 1), JMPI(BPF_JNE, 2, 128, -2),
+	      ALUI(BPF_ADD, 1, 1), JMPI(BPF_JNE, 1, 128, -5), MOVI(0, 0), EXIT);
+	/* more rounds than are counted */
+	wants(1405, MOVI(1, 0), ALUI(BPF_ADD, 1, 1), JMPI(BPF_JNE, 1, 65537, -2), MOVI(0, 0), EXIT);
+}
+
+static void no_program(void **state)
+{
+	(void)state;
+	wants(1409, MOVI(0, 0));
+	wants(0, MOVI(0, 0), EXIT);
+	/* jumps beyond the ends, into the half of a load */
+	wants(1409, GOTO(5), MOVI(0, 0), EXIT);
+	wants(1409, GOTO(-2), MOVI(0, 0), EXIT);
+	wants(1409, GOTO(1), MAP(1, SHARED), MOVI(0, 0), EXIT);
+	wants(0, GOTO(0), MAP(1, SHARED), MOVI(0, 0), EXIT);
+	/* registers and operations that there are not */
+	wants(1409, MOVI(11, 0), MOVI(0, 0), EXIT);
+	wants(1409, MOV(1, 12), MOVI(0, 0), EXIT);
+	wants(1409, MOVI(10, 0), MOVI(0, 0), EXIT);
+	wants(1409, INSN(BPF_ALU64 | 0xe0, 1, 0, 0, 0), MOVI(0, 0), EXIT);
+	wants(1409, INSN(BPF_LD | BPF_ABS | BPF_W, 0, 0, 0, 0), EXIT);
+	wants(1409, ATOMIC(0x20, 10, 1, -8), MOVI(0, 0), EXIT);
+	wants(1409, INSN(BPF_STX | BPF_ATOMIC | BPF_B, 10, 1, -8, BPF_ADD), MOVI(0, 0), EXIT);
+	wants(1409, INSN(BPF_JMP | 0xf0, 0, 0, 0, 0), MOVI(0, 0), EXIT);
+	/* the second half of a load cannot be anything but that */
+	wants(1409, INSN(BPF_LD | BPF_IMM | BPF_DW, 1, 0, 0, 0));
+}
+
+/* The largest program there may be, with as many branches as fit. */
+static void huge(void **state)
+{
+	struct bpf_insn *prog = fx_calloc(FX_CODE_MAX_INSNS, sizeof(*prog));
+	const struct bpf_insn call = CALL(LANE), keep = STX(BPF_DW, 10, 0, -8),
+		same = CALL(14), jump = JMPI(BPF_JEQ, 0, 0, 1), skip = MOVI(3, 4), exit = EXIT;
+
+	(void)state;
+	prog[0] = call;
+	prog[1] = keep;
+	prog[2] = same;
+	for (u32 i = 3; i < FX_CODE_MAX_INSNS - 1; i++)
+		prog[i] = i % 2 ? jump : skip;
+	prog[FX_CODE_MAX_INSNS - 1] = exit;
+	prog[FX_CODE_MAX_INSNS - 2] = skip;
+	simt_wants(0, prog, FX_CODE_MAX_INSNS, __LINE__);
+	free(prog);
+}
+
+static void many_loops(void **state)
+{
+	const struct bpf_insn set = MOVI(1, 0), add = ALUI(BPF_ADD, 1, 1),
+		again = JMPI(BPF_JNE, 1, 4, -2), exit = EXIT;
+	struct bpf_insn prog[65 * 3 + 1];
+
+	(void)state;
+	for (u32 n = 64; n <= 65; n++) {
+		for (u32 i = 0; i < n; i++) {
+			prog[3 * i] = set;
+			prog[3 * i + 1] = add;
+			prog[3 * i + 2] = again;
+		}
+		prog[3 * n] = exit;
+		simt_wants(n == 64 ? 0 : 1409, prog, 3 * n + 1, __LINE__);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bounded), cmocka_unit_test(unbounded),
+		cmocka_unit_test(work), cmocka_unit_test(no_program),
+		cmocka_unit_test(huge), cmocka_unit_test(many_loops),
+	};
+
+	return RUN(tests);
+}
