@@ -1,0 +1,241 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""attach and what belongs to it, of graphs with DPUs: all of it or nothing."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.dont_write_bytecode = True
+from dpulab import Attached, Dpu, DpuLab, Run, graph, nothing_left, refused, want, write  # noqa: E402
+from fxtest import SANITIZED, main, same  # noqa: E402
+from netlab import Peer, Port, compile_bundle, frame, ours, sh, tests_of  # noqa: E402
+
+EDGES = [("passes", "in", "{ udp: 5000 }"), ("drops", "in", "{ udp: 5001 }", {"priority": 1})]
+TWO = [("one", "in", "{ udp: 5000 }"), ("other", "in", "{ udp: 5001 }", {"dpu": 1})]
+
+
+def progs():
+    """Programs of DPUs that the kernel still has: none, they are only verified."""
+    return [p for p in json.loads(sh("bpftool", "-j", "prog", "list")) if p.get("name") == "fx_dpu_move"]
+
+
+def not_running(_):
+    bundle = compile_bundle(graph(EDGES))
+    for options in ((), ("--pin",)):
+        refused(Run("attach", *options, bundle), "dpu 'dpu0'", "no fabric-dpu", "start it")
+        nothing_left()
+    run = Run("attach", "--repair", bundle)
+    refused(run, "nothing pinned")
+    nothing_left()
+
+
+def told_by_all(_):
+    """list, show and stat, in text and as JSON."""
+    with Dpu(), Attached(EDGES):
+        run = Run("list")
+        want("attached on dpu0" in run.out, run.out)
+        shown = Run("show", "-j", "lab").json
+        same((shown["graph"], shown["policy"], shown["attached"], [d["dpu"] for d in shown["dpu"]]),
+             ("lab", "lab", True, ["dpu0"]))
+        want("nic" not in shown, shown)
+        same([(e["class"], e["dir"]) for e in shown["dpu"][0]["edges"]], [("passes", "in"), ("drops", "in")])
+        for command in ("show", "stat"):
+            want("dpu0" in Run(command, "lab").out and "drops" in Run(command, "lab").out, command)
+        same(Run("stat", "-j", "lab").json["dpu"][0]["state"], "attached")
+        same(progs(), [])
+        refused(Run("attach", "--pin", compile_bundle(graph(EDGES))), "already", "--replace", "fabricctl detach lab")
+        refused(Run("attach", "--pin", compile_bundle(graph(EDGES, "other"), name="other")),
+                "dpu 'dpu0'", "fabricctl detach lab")
+    nothing_left()
+    same(Run("list", "-j").rc, 2, "no graph, and no module:")
+
+
+def in_the_foreground(_):
+    """Without --pin it is there for as long as the command."""
+    bundle = compile_bundle(graph(EDGES))
+    with Dpu() as dpu:
+        run = Run("attach", bundle, "--", sys.executable, "-c", "print('meanwhile')")
+        want(run.rc == 0 and "meanwhile" in run.out, run.rc, run.out, run.err)
+        same((dpu.info()["graph"], dpu.info()["loads"]), ("", 1))
+        child = subprocess.Popen([SANITIZED, "attach", bundle], stderr=subprocess.DEVNULL)
+        end = time.monotonic() + 20
+        while not dpu.info()["graph"] and time.monotonic() < end:
+            time.sleep(0.02)
+        same(dpu.info()["graph"], "lab")
+        child.terminate()
+        child.wait(20)
+        same(dpu.info()["graph"], "")
+    nothing_left()
+
+
+def all_or_nothing(_):
+    """One of two that does not run, or is taken: the other has nothing, nor has a network device."""
+    bundle = compile_bundle(graph(TWO, dpus=("dpu0", "dpu1")))
+    before = ours()
+    with Dpu() as one:
+        refused(Run("attach", "--pin", bundle), "dpu1")
+        same(one.info()["graph"], "")
+        nothing_left()
+        with Dpu("dpu1", ("w0",)) as other:
+            with Attached(TWO, dpus=("dpu0", "dpu1")):
+                same((one.info()["graph"], other.info()["graph"]), ("lab", "lab"))
+            same((one.info()["graph"], other.info()["graph"]), ("", ""))
+            with Attached([("x", "in", "{ udp: 1 }")], name="else", dpus=("dpu1",)):
+                refused(Run("attach", "--pin", bundle), "dpu1", "else")
+                same(one.info()["graph"], "")
+        mixed = [*EDGES, ("wire", "out", "{ udp: 5000 }", {"nic": 0})]
+        text = graph(mixed, nics=("w1",))
+        with Attached(mixed, nics=("w1",)) as a:
+            stat = a.stat()
+            same((len(stat["nic"]), len(stat["dpu"])), (1, 1))
+        one.kill()
+        refused(Run("attach", "--pin", compile_bundle(text)), "dpu0")
+    same(ours(), before)
+    nothing_left()
+
+
+def altered(_):
+    """One byte of any part: refused, and the part is named."""
+    bundle = compile_bundle(graph(EDGES), name="altered")
+    files = [p for p in sorted(bundle.rglob("*")) if p.is_file()]
+    same([str(p.relative_to(bundle)) for p in files],
+         ["dpu/dpu0/artifact.bin", "dpu/dpu0/flows.bin", "dpu/dpu0/policy.bpf.o", "edges.bin", "manifest.json",
+          "manifest.sha256", "obligations.json"])
+    with Dpu() as dpu:
+        for path in files:
+            part = "manifest.json" if path.name == "manifest.sha256" else str(path.relative_to(bundle))
+            sound = path.read_bytes()
+            for at in (0, len(sound) // 3, len(sound) // 2, len(sound) - 1):
+                path.write_bytes(sound[:at] + bytes((sound[at] ^ 1,)) + sound[at + 1:])
+                refused(Run("attach", "--pin", bundle), part)
+            for changed in (sound[:-1], sound + b"\0", b""):
+                path.write_bytes(changed)
+                refused(Run("attach", "--pin", bundle), part)
+            path.write_bytes(sound)
+        same(dpu.info()["loads"], 0)
+        nothing_left()
+
+
+def seal(bundle):
+    """A manifest that fits what lies there."""
+    manifest = bundle / "manifest.json"
+    said = json.loads(manifest.read_text(encoding="utf-8"))
+    for name in said["files"]:
+        path = bundle / name
+        said["files"][name] = {"bytes": path.stat().st_size, "sha256": sh("sha256sum", str(path)).split()[0]}
+    manifest.write_text(json.dumps(said), encoding="utf-8")
+    (bundle / "manifest.sha256").write_text(f"{sh('sha256sum', str(manifest)).split()[0]}  manifest.json\n",
+                                            encoding="utf-8")
+
+
+def mixed_up(_):
+    """Parts of another bundle under a manifest that fits them."""
+    bundle = compile_bundle(graph(EDGES), name="mixed")
+    other = compile_bundle(graph([("passes", "in", "{ udp: 5000 }", {"bytes": 5})]), name="mixed2")
+    with Dpu() as dpu:
+        for part in ("artifact.bin", "flows.bin"):
+            path = bundle / "dpu/dpu0" / part
+            sound = path.read_bytes()
+            path.write_bytes((other / "dpu/dpu0" / part).read_bytes())
+            seal(bundle)
+            refused(Run("attach", "--pin", bundle), f"dpu/dpu0/{part}")
+            path.write_bytes(sound)
+        # an object that was never this artifact's is the DPU's to refuse
+        path = bundle / "dpu/dpu0/policy.bpf.o"
+        source = write("mixed3/p.bpf.c", "#include <fabric_ext/portable.bpf.h>\nFX_GUARD(move)\n{\n"
+                       "\treturn move->bytes ? fx_pass() : fx_drop(EPERM);\n}\n"
+                       "FX_PORTABLE(q, FX_MALFORMED_PASS);\nchar LICENSE[] SEC(\"license\") = \"GPL\";\n")
+        third = compile_bundle(graph(EDGES), policy=source, name="mixed3")
+        path.write_bytes((third / "dpu/dpu0/policy.bpf.o").read_bytes())
+        seal(bundle)
+        refused(Run("attach", "--pin", bundle), "policy.bpf.o", "dpu0")
+        same(dpu.info()["loads"], 0)
+    nothing_left()
+
+
+def not_verified(_):
+    """Compiled without the privilege: told then, and refused by attach."""
+    text, policy = write("weak/g.yaml", graph(EDGES)), Path(__file__).resolve().parents[2] / "bpf/policies/kv_guard.bpf.c"
+    out = text.parent / "out"
+    out.mkdir()
+    os.chmod(text.parents[1], 0o755)
+    os.chmod(out, 0o777)
+    done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all",
+                           SANITIZED, "compile", str(text), str(policy), "-o", str(out / "bundle")],
+                          capture_output=True, text=True, check=False, timeout=120, env={**os.environ, "TMPDIR": str(out)})
+    want(done.returncode == 0, done.stderr)
+    want("not verified" in done.stderr and "CAP_BPF" in done.stderr and "not verified" in done.stdout, done.stderr)
+    about = json.loads((out / "bundle/manifest.json").read_text(encoding="utf-8"))["dpu"][0]
+    same((about["verified"], about["kernel"]), (False, None))
+    with Dpu() as dpu:
+        refused(Run("attach", "--pin", out / "bundle"), "artifact.bin", "as root")
+        same(dpu.info()["loads"], 0)
+    nothing_left()
+
+
+def killed(lab):
+    """kill -9: told in one sentence, cleaned up, mended."""
+    for command in (("detach", "lab"), ("attach", "--repair")):
+        with Dpu() as dpu:
+            a = Attached(EDGES)
+            a.__enter__()
+            dpu.kill()
+            for told in ("show", "stat"):
+                run = Run(told, "lab")
+                want(run.rc == 0 and run.err.count("\n") == 1 and "no fabric-dpu of this name is running" in run.err,
+                     run.err)
+                want("its fabric-dpu has ended" in run.out, run.out)
+            same(Run("stat", "-j", "lab").json["dpu"][0]["state"], "its fabric-dpu has ended")
+            want("its fabric-dpu has ended" in Run("list").out, "list")
+            want(Run("bypass", "lab").rc == 0, "bypass")
+            if command[0] == "detach":
+                want(Run(*command).rc == 0, "detach")
+                nothing_left()
+                continue
+            refused(Run(*command, a.bundle), "no fabric-dpu")
+            dpu.start()
+            same(Run("stat", "-j", "lab").json["dpu"][0]["state"],
+                 "its fabric-dpu was started anew: detach, and attach again")
+            refused(Run("attach", "--replace", a.bundle), "no policy to replace", "--repair")
+            run = Run(*command, a.bundle)
+            want(run.rc == 0, run.err)
+            want("dpu dpu0" in run.out + run.err, run.out, run.err)
+            same((dpu.info()["graph"], a.nic()["state"]), ("lab", "attached"))
+            with Peer(lab):
+                wire = Port("v1")
+            wire.send(*[frame(5001)] * 5)
+            same(a.wait("in", 5)["edges"][1]["refused"], 5)
+            wire.close()
+            loads = dpu.info()["loads"]
+            want(Run(*command, a.bundle).rc == 0, "again")
+            same(dpu.info()["loads"], loads, "what is well is left alone:")
+            a.__exit__()
+            nothing_left()
+
+
+def replace_of_some(lab):
+    """When one cannot be replaced none is, and the others go on counting."""
+    mixed = [*EDGES, ("wire", "out", "{ udp: 5000 }", {"dpu": 1})]
+    with Dpu() as one, Dpu("dpu1", ("w0",)) as other, Attached(mixed, dpus=("dpu0", "dpu1")) as a:
+        with Peer(lab):
+            wire = Port("v1")
+        wire.send(*[frame(5001)] * 5)
+        a.wait("in", 5)
+        other.kill()
+        refused(Run("attach", "--replace", a.bundle), "dpu1")
+        wire.send(*[frame(5001)] * 2)
+        dpu = a.wait("in", 7)
+        same((dpu["edges"][1]["refused"], one.info()["graph"]), (7, "lab"))
+        other_graph = compile_bundle(graph(mixed[:2]), name="fewer")
+        refused(Run("attach", "--replace", other_graph), "detach lab")
+        wire.close()
+    nothing_left()
+
+
+sys.exit(main(tests_of(DpuLab(), [not_running, told_by_all, in_the_foreground, all_or_nothing, altered, mixed_up,
+                                  not_verified, killed, replace_of_some])))

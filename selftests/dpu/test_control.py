@@ -1,0 +1,355 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The control socket: artifacts that are not sound, and clients that mean ill."""
+
+import fcntl
+import hashlib
+import os
+import random
+import socket
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.dont_write_bytecode = True
+from dpulab import DPU, RUN, Attached, Dpu, DpuLab, graph, want  # noqa: E402
+from fxtest import main, same  # noqa: E402
+from netlab import Peer, Port, compile_bundle, frame, tests_of  # noqa: E402
+
+INFO, LOAD, UNLOAD, STAT, READ, WRITE, PUBLISH, BYPASS, QUIT, SETTLE = range(1, 11)
+HEAD, MAX, NAME = struct.Struct("<IHHII"), 65536, 64
+F_ADD_SEALS, SEALS = 1033, 0xe
+EDGES = [("passes", "in", "{ udp: 5000 }"), ("drops", "in", "{ udp: 5001 }", {"priority": 1})]
+
+
+class Client:
+    """A connection that checks nothing."""
+
+    def __init__(self, name="dpu0"):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.settimeout(10)
+        self.socket.connect(str(RUN / f"dpu-{name}.sock"))
+
+    def raw(self, data, fds=()):
+        """The answer, or None when the connection was closed."""
+        try:
+            socket.send_fds(self.socket, [data], list(fds)) if fds else self.socket.send(data)
+            return self.socket.recv(MAX) or None
+        except (BrokenPipeError, ConnectionResetError):
+            return None
+
+    def ask(self, cmd, body=b"", fds=(), size=None, version=1, reserved=0):
+        """(error, why) of an answer in order."""
+        data = HEAD.pack(HEAD.size + len(body) if size is None else size, version, cmd, 77, reserved) + body
+        got = self.raw(data, fds)
+        want(got is not None, f"command {cmd} closed the connection")
+        size, version, answered, seq, _ = HEAD.unpack(got[:HEAD.size])
+        same((size, version, answered, seq), (len(got), 1, cmd, 77))
+        error = struct.unpack_from("<i", got, HEAD.size)[0]
+        return error, got[HEAD.size + 8:HEAD.size + 8 + 256].split(b"\0")[0].decode("utf-8", "replace")
+
+    def close(self):
+        self.socket.close()
+
+
+def memfd(data, seals=SEALS):
+    fd = os.memfd_create("test", os.MFD_ALLOW_SEALING)
+    os.write(fd, data)
+    fcntl.fcntl(fd, F_ADD_SEALS, seals)
+    return fd
+
+
+def name(text):
+    return text.encode().ljust(NAME, b"\0")
+
+
+class Artifact:
+    """The files of one, and LOAD with some of them changed."""
+
+    def __init__(self, text=None):
+        self.bundle = compile_bundle(text or graph(EDGES))
+        folder = self.bundle / "dpu/dpu0"
+        self.parts = [(folder / part).read_bytes() for part in ("artifact.bin", "policy.bpf.o", "flows.bin")]
+        self.parts.append(name("passes") + name("drops"))
+
+    def load(self, client, flags=0, replace=0, seals=SEALS, **changed):
+        parts = list(self.parts)
+        for number, data in changed.items():
+            parts[int(number[1:])] = data
+        fds = [memfd(data, seals) for data in parts]
+        try:
+            return client.ask(LOAD, struct.pack("<II", flags, replace), fds)
+        finally:
+            for fd in fds:
+                os.close(fd)
+
+    def resealed(self, at, value):
+        """The manifest with a field changed and its digest made to fit."""
+        data = bytearray(self.parts[0])
+        data[at:at + len(value)] = value
+        digest = self.digest_at()
+        data[digest:digest + 32] = bytes(32)
+        data[digest:digest + 32] = hashlib.sha256(data).digest()
+        return bytes(data)
+
+    def digest_at(self):
+        return struct.unpack_from("<H", self.parts[0], 6)[0] - 32
+
+
+def altered(_):
+    """Each byte of the manifest, and many of the others: refused, and the part is named."""
+    random.seed(1)
+    art = Artifact()
+    with Dpu():
+        client = Client()
+        for part, word in enumerate(("artifact.bin", "policy.bpf.o", "flows.bin")):
+            sound = art.parts[part]
+            places = range(len(sound)) if not part else random.sample(range(len(sound)), min(len(sound), 200))
+            for at in places:
+                bad = sound[:at] + bytes((sound[at] ^ 1 << random.randrange(8),)) + sound[at + 1:]
+                error, why = art.load(client, **{f"p{part}": bad})
+                same(error, -22, word, at)
+                want(why.startswith(word + ": "), at, why)
+            for bad in (sound[:-1], sound + b"\0", sound[:16]):
+                error, why = art.load(client, **{f"p{part}": bad})
+                want(error == -22 and why.startswith(word), why)
+        for bad, word in ((b"x" * 128, "no end"), (name("passes"), "each flow"), (name("a") * 3, "each flow")):
+            error, why = art.load(client, p3=bad)
+            want(error == -22 and word in why, why)
+        same(art.load(client), (0, ""))
+        client.close()
+
+
+def manifests(_):
+    """A manifest whose digest fits, and that says otherwise than object and flows."""
+    art = Artifact()
+    # flags, insns, stack, n_maps, n_flows, object_size, helpers, malformed, place, reserved
+    cases = [(8, "<I", 0, "verifier"), (8, "<I", 3, "does not have"), (12, "<I", 1, "program"),
+             (12, "<I", 5000, "budget"), (16, "<I", 4096, "budget"), (20, "<I", 17, "size"),
+             (24, "<I", 1, "flows"), (24, "<I", 0, "flows"), (24, "<I", 0xffffffff, "flows"),
+             (28, "<I", 100, "object"), (32, "<Q", 1 << 63, "program"), (40, "<I", 1, "program"),
+             (40, "<I", 2, "does not have"), (44, "<H", 300, "place"), (46, "<H", 1, "does not have")]
+    with Dpu():
+        client = Client()
+        for at, form, value, word in cases:
+            error, why = art.load(client, p0=art.resealed(at, struct.pack(form, value)))
+            want(error == -22 and word in why, at, value, error, why)
+        header = art.digest_at() + 32
+        for at in (header, header + NAME, header + NAME + 16, header + NAME + 24, header + NAME + 28):
+            error, why = art.load(client, p0=art.resealed(at, b"\x7f"))
+            want(error == -22 and "maps" in why, at, why)
+        want("another DPU" in art.load(client, p0=art.resealed(art.parts[0].index(b"dpu0\0"), b"dpu1"))[1], "name")
+        same(client.ask(UNLOAD, name("lab") + bytes(8))[0], -2)
+        same(art.load(client), (0, ""))
+        error, why = art.load(client)
+        want(error == -16 and "fabricctl detach lab" in why, why)
+        client.close()
+
+
+def messages(_):
+    """Short, long, unknown, of another version: an error each, and life goes on."""
+    art = Artifact()
+    with Dpu() as dpu:
+        client = Client()
+        for cmd in (0, 11, 255, 65535):
+            same(client.ask(cmd)[0], -95)
+        for kwargs in ({"version": 2}, {"version": 0}, {"reserved": 1}):
+            same(client.ask(INFO, **kwargs)[0], -71)
+        for size in (0, 15, 17, 1 << 31, 0xffffffff):
+            same(client.ask(INFO, size=size)[0], -22)
+        for cmd in range(INFO, SETTLE + 1):
+            if cmd == QUIT:
+                continue
+            for extra in (1, 7, 100, 30000):
+                same(client.ask(cmd, b"\xff" * extra)[0], -22, cmd, extra)
+        same(client.ask(QUIT, b"x")[0], -22)
+        # names without an end, of nothing, of nobody
+        for cmd in (UNLOAD, BYPASS, SETTLE):
+            for text, error in ((b"x" * NAME, -22), (bytes(NAME), -22), (name("nobody"), -2)):
+                same(client.ask(cmd, text + bytes(8))[0], error)
+        for text, error in ((b"x" * NAME, -22), (bytes(NAME), -22), (name("nothing"), -2)):
+            same(client.ask(READ, text + bytes(8))[0], error)
+        same(client.ask(STAT, bytes(8))[0], -2)
+        same(art.load(client), (0, ""))
+        same(client.ask(STAT, struct.pack("<II", 3, 0))[0], -34)
+        same(client.ask(STAT, struct.pack("<II", 0, 1))[0], -22)
+        same(client.ask(READ, name("asked") + struct.pack("<II", 9, 1))[0], -34)
+        same(client.ask(READ, name("asked") + struct.pack("<II", 0, 0xffffffff))[0], 0)
+        same(client.ask(WRITE, name("last") + struct.pack("<II", 0, 2))[0], -34)
+        same(client.ask(WRITE, name("last") + struct.pack("<II", 0xffffffff, 1))[0], -34)
+        same(client.ask(WRITE, name("last") + struct.pack("<II", 0, 1) + b"x")[0], -22)
+        same(client.ask(LOAD, struct.pack("<II", 0, 0))[0], -22, "without descriptors")
+        same(art.load(client, flags=8)[0], -22)
+        same(art.load(client, replace=2)[0], -22)
+        same(client.ask(SETTLE, name("lab") + struct.pack("<II", 1, 0))[0], -2)
+        same(client.ask(UNLOAD, name("lab") + struct.pack("<II", 1, 0))[0], -22)
+        # what has no header, or more than fits, has no answer either
+        for data in (b"", b"x", b"x" * 15, b"x" * (MAX + 1)):
+            other = Client()
+            same(other.raw(data) if data else other.socket.send(data) or None, None)
+            other.close()
+        same(dpu.info()["graph"], "lab")
+        client.close()
+
+
+def descriptors(_):
+    """Not sealed, not memory, too many, too few, empty, huge; none is kept."""
+    art = Artifact()
+    with Dpu() as dpu:
+        client = Client()
+        same(client.ask(INFO)[0], 0)
+        before = len(os.listdir(f"/proc/{dpu.child.pid}/fd"))
+        body = struct.pack("<II", 0, 0)
+        for seals in (0, 2, 6, 8):
+            error, why = art.load(client, seals=seals)
+            want(error == -22 and "sealed" in why, why)
+        with open("/dev/zero", "rb") as zero, open("/proc/self/exe", "rb") as exe:
+            for fd in (zero.fileno(), exe.fileno(), client.socket.fileno()):
+                error, why = client.ask(LOAD, body, [fd] * 4)
+                want(error == -22 and "sealed" in why, why)
+        empty, big = memfd(b""), os.memfd_create("big", os.MFD_ALLOW_SEALING)
+        os.truncate(big, 1 << 40)
+        fcntl.fcntl(big, F_ADD_SEALS, SEALS)
+        same(client.ask(LOAD, body, [empty] * 4)[0], -27)
+        same(client.ask(LOAD, body, [big] * 4)[0], -27)
+        for n in (1, 2, 3):
+            same(client.ask(LOAD, body, [empty] * n)[0], -22)
+        same(client.ask(INFO, fds=[empty])[0], -22)
+        other = Client()
+        same(other.raw(HEAD.pack(HEAD.size, 1, INFO, 1, 0), [empty] * 100), None)
+        other.close()
+        same(client.ask(INFO)[0], 0)
+        same(len(os.listdir(f"/proc/{dpu.child.pid}/fd")), before, "descriptors kept:")
+        os.close(empty)
+        os.close(big)
+        client.close()
+
+
+def strangers(_):
+    """Nobody else connects, and one who could is not listened to."""
+    with Dpu() as dpu:
+        path = RUN / "dpu-dpu0.sock"
+        same((path.stat().st_mode & 0o777, RUN.stat().st_mode & 0o777), (0o600, 0o700))
+        for open_doors in (False, True):
+            if open_doors:
+                os.chmod(RUN, 0o755)
+                os.chmod(path, 0o666)
+            child = os.fork()
+            if not child:
+                os.setgroups([])
+                os.setresgid(65534, 65534, 65534)
+                os.setresuid(65534, 65534, 65534)
+                try:
+                    client = Client()
+                except OSError:
+                    os._exit(10)
+                os._exit(20 if client.raw(HEAD.pack(HEAD.size, 1, INFO, 1, 0)) is None else 30)
+            same(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 20 if open_doors else 10)
+        same(dpu.info()["dpu"], "dpu0")
+
+
+def crowds(_):
+    """More clients than there is room for; those that never read; all of it ends."""
+    with Dpu() as dpu:
+        crowd = [Client() for _ in range(16)]
+        for client in crowd:
+            same(client.ask(INFO)[0], 0)
+        late = Client()
+        same(late.raw(HEAD.pack(HEAD.size, 1, INFO, 1, 0)), None)
+        for client in crowd:
+            client.close()
+        deaf = Client()
+        deaf.socket.setblocking(False)
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            try:
+                deaf.socket.send(HEAD.pack(HEAD.size, 1, INFO, 1, 0))
+            except BlockingIOError:
+                time.sleep(0.001)
+            except (BrokenPipeError, ConnectionResetError):
+                break
+        want(time.monotonic() < end, "who does not read is never closed")
+        same(dpu.info()["dpu"], "dpu0")
+
+
+def random_messages(_):
+    """Ten thousand of them."""
+    random.seed(2)
+    art = Artifact()
+    with Dpu() as dpu:
+        client = Client()
+        same(art.load(client), (0, ""))
+        for _ in range(10000):
+            cmd = random.choice([INFO, STAT, READ, WRITE, PUBLISH, SETTLE, random.randrange(1 << 16)])
+            if cmd == QUIT:
+                continue
+            body = random.choice([b"", name(random.choice(["last", "asked", "lab", ""]))])
+            body += random.randbytes(random.choice([0, 4, 8, 8, 8, random.randrange(300)]))
+            client.ask(cmd, body)
+        same(dpu.info()["graph"], "lab")
+        client.close()
+
+
+def names(_):
+    """One of a name; the socket of one that was killed is in nobody's way."""
+    with Dpu() as dpu:
+        args = ["--lcores", "0@0,1@0", "--no-huge", "-m", "64", "--no-pci", "--no-telemetry", "--file-prefix=x",
+                "--vdev=net_null0"]
+        done = subprocess.run([DPU, "dpu0", *args], capture_output=True, text=True, check=False, timeout=60)
+        want(done.returncode == 1 and "is running" in done.stderr, done.stderr)
+        for bad in ("", "a/b", "../x", "x" * 16, "-x"):
+            done = subprocess.run([DPU, bad, *args], capture_output=True, text=True, check=False, timeout=60)
+            same(done.returncode, 1, bad)
+        dpu.kill()
+        want((RUN / "dpu-dpu0.sock").exists(), "what was killed leaves its socket")
+        dpu.start()
+        same(dpu.info()["dpu"], "dpu0")
+    want(not (RUN / "dpu-dpu0.sock").exists(), "the socket stays")
+
+
+def undone(lab):
+    """A load that replaces and is taken back: nothing is counted twice or lost."""
+    art = Artifact()
+
+    def refused():
+        data = client.raw(HEAD.pack(HEAD.size + 8, 1, STAT, 1, 0) + bytes(8))
+        # packets, bytes, refused, ...
+        return struct.unpack_from("<3Q", data, len(data) - count_size)[2]
+
+    with Dpu() as dpu:
+        with Peer(lab):
+            wire = Port("v1")
+        client = Client()
+        same(art.load(client), (0, ""))
+        first = client.raw(HEAD.pack(HEAD.size + 8, 1, STAT, 1, 0) + bytes(8))
+        count_size = len(first) - first.index(name("drops")) - NAME
+        wire.send(*[frame(5001)] * 3)
+        dpu.wait_received(3)
+        same(art.load(client, replace=1), (0, ""))
+        wire.send(*[frame(5001)] * 4)
+        dpu.wait_received(7)
+        same(refused(), 7)
+        same(client.ask(SETTLE, name("lab") + struct.pack("<II", 1, 0)), (0, ""))
+        wire.send(*[frame(5001)] * 5)
+        dpu.wait_received(12)
+        same(refused(), 12)
+        same(client.ask(SETTLE, name("lab") + struct.pack("<II", 1, 0))[0], -2)
+        same(art.load(client, replace=1), (0, ""))
+        same(client.ask(SETTLE, name("lab") + struct.pack("<II", 0, 0)), (0, ""))
+        same(refused(), 12)
+        client.close()
+        wire.close()
+
+
+def quits(_):
+    with Dpu() as dpu, Attached(EDGES):
+        dpu.client("quit")
+        same(dpu.child.wait(20), 0)
+        want("-111 " in dpu.client("info", rc=1), "still there")
+
+
+sys.exit(main(tests_of(DpuLab(), [altered, manifests, messages, descriptors, strangers, crowds, random_messages,
+                                  names, undone, quits])))
