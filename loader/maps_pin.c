@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "diag.h"
+#include "lower/map_class.h"
 #include "maps.h"
 #include "maps_wire.h"
 #include "pins.h"
@@ -117,7 +118,7 @@ static enum fx_rc add_homes(struct fx_maps *m, const struct fx_maps_remote *r)
 		return FX_RC_INPUT;
 	}
 	bpf_object__for_each_map(map, obj) {
-		if (rc != FX_RC_OK || !fx_map_class_of(obj, map))
+		if (rc != FX_RC_OK || !fx_map_class_of(bpf_object__btf(obj), bpf_map__name(map)))
 			continue;
 		rc = fx_maps_describe(m, obj, map, device, &d);
 		if (rc == FX_RC_OK && fx_map_outlives(&d))

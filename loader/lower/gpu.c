@@ -12,6 +12,7 @@
 #include "../graph/copies.h"
 #include "../graph/graph.h"
 #include "../json.h"
+#include "../maps.h"
 #include "../util.h"
 #include "clang.h"
 #include "gpu.h"
@@ -105,13 +106,14 @@ static void check_classes(struct fx_diags *d, const struct fx_bytecode *c,
 			  struct json_object *classes)
 {
 	struct btf *btf = bpf_object__btf(c->obj);
+	struct fx_map_desc desc;
 	struct bpf_map *map;
 
 	bpf_object__for_each_map(map, c->obj) {
 		const char *name = bpf_map__name(map), *class = fx_map_class_of(btf, name);
 
-		if (class)
-			fx_json_str(classes, name, class);
+		if (class && !fx_map_describe(c->obj, map, &desc))
+			fx_map_json_add(classes, &desc);
 		else if (bpf_map__is_internal(map) && !strstr(name, ".rodata"))
 			fx_diag_help(fx_diag(d, FX_E_POLICY_CLASS, whole,
 					     "the policy has variables (%s), and nothing says what devices see of each other's",
