@@ -161,11 +161,16 @@ struct fx_counter {
 	FX_MAP_OF("snapshot", BPF_MAP_TYPE_ARRAY, name,			\
 		  struct fx_epoch_##name, 1)
 
+/*
+ * An entry that is not there is what has no epoch: librte_bpf takes a pointer
+ * for one only where a helper gave it, and not a 0 in its place.
+ */
 #define fx_snap(map)							\
 ({									\
 	const typeof(*(map)->value) *fx_table = fx_map_entry(map, 0);	\
 									\
-	fx_table && fx_table->epoch ? fx_table : 0;			\
+	(const typeof(*(map)->value) *)					\
+	fx_map_entry(map, fx_table && fx_table->epoch ? 0 : 1);		\
 })
 
 #endif
