@@ -121,7 +121,8 @@ static void fill_conf(struct fx_dpu_loaded *l, u32 flags)
 	memcpy(l->conf.netdev, a->dpu, sizeof(l->conf.netdev));
 }
 
-static int build(struct fx_dpu_loaded *l, char *why)
+/* @from: whose place it takes, or NULL */
+static int build(struct fx_dpu_loaded *l, struct fx_dpu_loaded *from, char *why)
 {
 	const u32 rows = l->img.a->n_flows;
 	int err;
@@ -129,6 +130,8 @@ static int build(struct fx_dpu_loaded *l, char *why)
 	err = fx_dpu_maps_init(&l->maps, l->img.o.map, l->img.o.n_map, l->workers);
 	if (err)
 		return refuse(why, err, "there is no memory for the maps");
+	if (from)
+		fx_dpu_maps_share(&l->maps, &from->maps);
 	err = fx_dpu_program_load(&l->prog, l->img.object, l->img.object_size, &l->maps,
 				  sizeof(struct fx_dpu_context));
 	if (err)
@@ -173,7 +176,7 @@ int fx_dpu_load(struct fx_dpu_state *dpu, struct fx_dpu_files *f,
 		err = -EBUSY;
 		goto fail;
 	}
-	err = build(l, why);
+	err = build(l, dpu->loaded, why);
 	if (err)
 		goto fail;
 	fill_conf(l, load->flags);
@@ -218,9 +221,9 @@ int fx_dpu_settle(struct fx_dpu_state *dpu, bool undo, char *why)
 
 int fx_dpu_publish(struct fx_dpu_state *dpu, struct fx_dpu_mem *m, const void *values, char *why)
 {
-	void *old = fx_dpu_mem_publish(m, values);
+	void *old;
 
-	if (!old)
+	if (fx_dpu_mem_publish(m, values, &old))
 		return refuse(why, -ENOMEM, "there is no memory for another set of values");
 	if (!grace(dpu))
 		return refuse(why, -ETIMEDOUT, "a worker does not come back, and may still see the old values");

@@ -36,18 +36,49 @@ int fx_dpu_maps_init(struct fx_dpu_maps *m, const struct fx_dpu_map *desc, u32 n
 		mem->stride = (desc[i].value_size + 7) / 8 * 8;
 		mem->shards = strcmp(desc[i].cls, COUNTER) ? 1 : workers;
 		mem->values = new_values(mem);
-		if (!mem->values)
+		mem->holders = malloc(sizeof(*mem->holders));
+		if (!mem->values || !mem->holders) {
+			free(mem->values);
+			free(mem->holders);
 			return -ENOMEM;
+		}
+		*mem->holders = 1;
 		m->n++;
 	}
 	return 0;
 }
 
+/* Let go of the values: they are returned when nobody else has them. */
+static void *release(struct fx_dpu_mem *m)
+{
+	if (--*m->holders)
+		return NULL;
+	free(m->holders);
+	return m->values;
+}
+
 void fx_dpu_maps_free(struct fx_dpu_maps *m)
 {
 	for (u32 i = 0; i < m->n; i++)
-		free(m->map[i].values);
+		free(release(&m->map[i]));
 	m->n = 0;
+}
+
+void fx_dpu_maps_share(struct fx_dpu_maps *m, struct fx_dpu_maps *from)
+{
+	for (u32 i = 0; i < m->n; i++) {
+		struct fx_dpu_mem *to = &m->map[i];
+		struct fx_dpu_mem *f = fx_dpu_maps_find(from, to->desc.name);
+
+		if (!f || memcmp(&f->desc, &to->desc, sizeof(f->desc)) ||
+		    f->shards != to->shards)
+			continue;
+		free(release(to));
+		to->values = f->values;
+		to->holders = f->holders;
+		to->epoch = f->epoch;
+		++*to->holders;
+	}
 }
 
 struct fx_dpu_mem *fx_dpu_maps_find(struct fx_dpu_maps *m, const char *name)
@@ -106,20 +137,26 @@ void fx_dpu_mem_write(struct fx_dpu_mem *m, u32 index, const void *value)
 	}
 }
 
-void *fx_dpu_mem_publish(struct fx_dpu_mem *m, const void *values)
+int fx_dpu_mem_publish(struct fx_dpu_mem *m, const void *values, void **old)
 {
+	u32 *holders = malloc(sizeof(*holders));
 	char *fresh = new_values(m);
-	void *old;
 
-	if (!fresh)
-		return NULL;
+	*old = NULL;
+	if (!fresh || !holders) {
+		free(fresh);
+		free(holders);
+		return -ENOMEM;
+	}
 	for (u32 i = 0; i < m->desc.entries; i++)
 		memcpy(fresh + (size_t)i * m->stride,
 		       (const char *)values + (size_t)i * m->desc.value_size, m->desc.value_size);
-	old = m->values;
+	*old = release(m);
+	*holders = 1;
+	m->holders = holders;
 	__atomic_store_n(&m->values, fresh, __ATOMIC_RELEASE);
 	m->epoch++;
-	return old;
+	return 0;
 }
 
 uint64_t fx_dpu_lookup(uint64_t map, uint64_t key, uint64_t unused3, uint64_t unused4, uint64_t unused5)

@@ -20,6 +20,7 @@ struct fx_dpu_mem {
 	u32 stride;		/* bytes from entry to entry */
 	u32 shards;		/* of a counter: one per worker */
 	void *values;		/* of the present epoch; atomic */
+	u32 *holders;		/* how many programs have these values */
 	u64 epoch;
 };
 
@@ -39,6 +40,8 @@ extern _Thread_local struct fx_dpu_view fx_dpu_view;
 /* 0 or -ENOMEM; to fx_dpu_maps_free() in any case. */
 int fx_dpu_maps_init(struct fx_dpu_maps *m, const struct fx_dpu_map *desc, u32 n, u32 workers);
 void fx_dpu_maps_free(struct fx_dpu_maps *m);
+/* A program that takes another's place goes on with its maps, where they are alike. */
+void fx_dpu_maps_share(struct fx_dpu_maps *m, struct fx_dpu_maps *from);
 struct fx_dpu_mem *fx_dpu_maps_find(struct fx_dpu_maps *m, const char *name);
 
 /* Let this thread, worker number @worker, see the maps as they are at @now. */
@@ -52,11 +55,12 @@ void fx_dpu_mem_write(struct fx_dpu_mem *m, u32 index, const void *value);
  * fx_dpu_mem_publish() - put all values in place of the present ones
  * @m: a map without shards
  * @values: entries * value_size bytes
+ * @old: set to the old values, to free() when no worker sees them, or to NULL
+ *	 when another program has them
  *
- * Return: the old values, to free() when no worker sees them; NULL when there
- * is no memory, with nothing changed.
+ * Return: 0; -ENOMEM, with nothing changed.
  */
-void *fx_dpu_mem_publish(struct fx_dpu_mem *m, const void *values);
+int fx_dpu_mem_publish(struct fx_dpu_mem *m, const void *values, void **old);
 
 /* The helpers, as librte_bpf calls them: map and key are addresses. */
 uint64_t fx_dpu_lookup(uint64_t map, uint64_t key, uint64_t unused3, uint64_t unused4, uint64_t unused5);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent.h"
 #include "cmd.h"
 #include "diag.h"
 #include "json.h"
@@ -270,7 +271,7 @@ static char *state_text(const struct reading *r)
 	if (r->d->cls != FX_MAP_BOUNDED)
 		return fx_strdup("");
 	return fx_asprintf("at most %u ms behind%s", r->d->ms, holds(r) ? "" :
-			   ", which nothing promises now");
+			   ", which nothing promises now: see `fabricctl agent --help`");
 }
 
 static void print_head(const struct reading *r)
@@ -336,6 +337,8 @@ static enum fx_rc run(const void *config)
 	if (list && rc == FX_RC_OK) {
 		o = fx_json_object();
 		fx_json_str(o, "graph", c->graph);
+		if (fx_agent_needed(&s))
+			fx_json_bool(o, "agent", fx_agent_runs(&s));
 		fx_json_put(o, "maps", list);
 		fx_json_print(o);
 	} else {

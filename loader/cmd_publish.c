@@ -3,17 +3,21 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "agent.h"
 #include "cmd.h"
 #include "diag.h"
 #include "json.h"
 #include "map_rows.h"
 #include "maps.h"
+#include "memory.h"
 #include "pins.h"
 #include "util.h"
 
 /* A JSON number per byte, and some white space. */
 #define MAX_TEXT	(512U << 20)
+#define WAIT_MS		5000
 
 struct config {
 	const char *graph, *map, *file;
@@ -53,18 +57,63 @@ static enum fx_rc find_map(const struct config *c, struct fx_shared *s,
 	return FX_RC_INPUT;
 }
 
-static enum fx_rc publish(const struct config *c, const struct fx_shared *s,
-			  const struct fx_map_desc *d, const void *values)
+/* Until a memory has the epoch: 0, -ENOENT when it has no such map, -errno. */
+static int wait_for(const char *device, const struct config *c,
+		    const struct fx_map_desc *d, u64 epoch)
+{
+	const struct timespec pause = { .tv_nsec = 2000000 };
+	const char *name;
+	const struct fx_memory_ops *ops = fx_memory_ops_of(device, &name);
+	u64 *table = fx_calloc(1, d->raw_size);
+	const u64 end = fx_monotonic_ns() + WAIT_MS * 1000000ULL;
+	void *m = NULL;
+	int err;
+
+	err = ops ? ops->open(name, c->graph, &m) : -EPROTO;
+	if (!err)
+		err = ops->has(m, d);
+	while (!err) {
+		err = ops->read(m, d, table);
+		/* the epoch's number stands first */
+		if (err || *table >= epoch)
+			break;
+		if (fx_monotonic_ns() > end)
+			err = -ETIMEDOUT;
+		else
+			nanosleep(&pause, NULL);
+	}
+	if (m)
+		ops->close(m);
+	free(table);
+	return err;
+}
+
+/* The agent hands it on to other memories; a device that is away reads nothing. */
+static enum fx_rc wait_for_all(const struct config *c, const struct fx_shared *s,
+			       const struct fx_map_desc *d, u64 epoch)
+{
+	enum fx_rc rc = s->n_remote ? fx_agent_start(c->graph) : FX_RC_OK;
+
+	for (u32 i = 0; i < s->n_remote && rc == FX_RC_OK; i++) {
+		const char *device = s->remote[i].device;
+		int err = wait_for(device, c, d, epoch);
+
+		if (err == -ECONNREFUSED || err == -EPIPE) {
+			fx_info("%s is away; it gets epoch %llu when it comes back",
+				device, epoch);
+		} else if (err && err != -ENOENT) {
+			fx_err("epoch %llu of the map '%s' of graph '%s' is published, and %s does not have it: %s",
+			       epoch, c->map, c->graph, device, strerror(-err));
+			rc = FX_RC_SYSTEM;
+		}
+	}
+	return rc;
+}
+
+static enum fx_rc tell(const struct config *c, u64 epoch)
 {
 	struct json_object *o;
-	u64 epoch;
-	int err = fx_shared_publish(s, d, values, &epoch);
 
-	if (err) {
-		fx_err("the map '%s' of graph '%s' cannot be published: %s", c->map,
-		       c->graph, strerror(-err));
-		return FX_RC_SYSTEM;
-	}
 	fx_info("map '%s' of graph '%s' has epoch %llu on all devices", c->map,
 		c->graph, epoch);
 	if (!fx_json_mode)
@@ -84,7 +133,9 @@ static enum fx_rc run(const void *config)
 	struct fx_pins *pins = NULL;
 	struct fx_shared s;
 	void *values = NULL;
+	u64 epoch = 0;
 	enum fx_rc rc;
+	int err;
 
 	/* one epoch at a time, and none for a graph that is being detached */
 	rc = fx_pins_lock(c->graph, false, &pins);
@@ -95,11 +146,21 @@ static enum fx_rc run(const void *config)
 		values = fx_calloc(d->entries, d->value_size);
 		rc = read_values(c, d, values);
 	}
+	if (rc == FX_RC_OK) {
+		err = fx_shared_publish(&s, d, values, &epoch);
+		if (err) {
+			fx_err("the map '%s' of graph '%s' cannot be published: %s",
+			       c->map, c->graph, strerror(-err));
+			rc = FX_RC_SYSTEM;
+		}
+	}
+	fx_pins_unlock(pins);
 	if (rc == FX_RC_OK)
-		rc = publish(c, &s, d, values);
+		rc = wait_for_all(c, &s, d, epoch);
+	if (rc == FX_RC_OK)
+		rc = tell(c, epoch);
 	free(values);
 	fx_shared_close(&s);
-	fx_pins_unlock(pins);
 	return rc;
 }
 

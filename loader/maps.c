@@ -107,7 +107,7 @@ static const char *describe_table(const struct btf *btf, const struct btf_type *
 static const char *describe_row(const struct btf *btf, const struct btf_type *t,
 				struct fx_map_desc *d)
 {
-	const struct btf_type *bound;
+	const struct btf_type *bound, *lock;
 	s64 size = 0, stamp = 0;
 	u32 at;
 
@@ -115,6 +115,9 @@ static const char *describe_row(const struct btf *btf, const struct btf_type *t,
 	    !member(btf, t, "stamp", &d->stamp_at, &stamp) || stamp != sizeof(u64))
 		return "its rows have no value and stamp";
 	d->value_size = size;
+	/* elsewhere there is room for it, and nobody who takes it */
+	lock = member(btf, t, "lock", &at, &size);
+	d->locked = lock && btf_is_struct(lock);
 	bound = member(btf, t, "fx_ms", &at, &size);
 	bound = bound && btf_is_array(bound) ? plain(btf, btf_array(bound)->type) : NULL;
 	if (!bound || !btf_is_array(bound))

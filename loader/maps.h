@@ -9,7 +9,8 @@
  *		@agent/			locked by the agent that runs
  *		NAME			snapshot, bounded, coherent: one for all
  *		NAME@kernel, NAME@nic-NETDEV	counter: the shard of a device
- *		NAME@dpu-DPU		the same as the agent last read it
+ *		NAME@dpu-DPU		the same as the agent last read it, in a hash
+ *					of struct fx_remote_count
  *
  * They outlive the programs: a device that is taken off and put back, and a
  * policy that is replaced by one with the same maps, finds its shard there.
@@ -56,6 +57,8 @@ struct fx_map_desc {
 	u32 raw_entries;	/* rows */
 	u32 value_at;		/* in a row or table */
 	u32 stamp_at;		/* bounded: in a row */
+	u32 locked;		/* bounded: rows have a lock, which the kernel knows */
+	u32 reserved;
 };
 
 struct fx_map_list {
@@ -137,8 +140,15 @@ enum fx_rc fx_maps_before_load(struct fx_maps *m, struct bpf_object *obj,
 /* Keep the maps that loading it made, for the next object. */
 enum fx_rc fx_maps_after_load(struct fx_maps *m, struct bpf_object *obj);
 
-/* Another memory that has such maps: "dpu-" and its name. */
-void fx_maps_add_remote(struct fx_maps *m, const char *device);
+/**
+ * fx_maps_add_remote() - another memory that has such maps
+ * @m: of the graph
+ * @device: "dpu-" and its name
+ * @object: the policy's object for it; borrowed until fx_maps_free()
+ * @size: its bytes
+ */
+void fx_maps_add_remote(struct fx_maps *m, const char *device, const void *object,
+			size_t size);
 
 /* Let readers begin: before programs run. */
 enum fx_rc fx_maps_begin(struct fx_maps *m);
@@ -237,9 +247,9 @@ int fx_map_rows(int fd, const struct fx_map_desc *d, u32 first, u32 n, void *row
 
 /* A shard as the agent keeps it, in a hash by entry. */
 struct fx_remote_count {
-	u64 base;		/* of loads before this one */
+	u64 base;		/* of the memory's lives before this one */
 	u64 last;		/* read of this one */
-	u64 load;		/* which */
+	u64 life;		/* which */
 };
 
 /* When a bound of @ms is promised at @now, by a sync at @synced. */

@@ -334,7 +334,7 @@ int fx_shared_publish(const struct fx_shared *s, const struct fx_map_desc *d,
 
 int fx_map_rows(int fd, const struct fx_map_desc *d, u32 first, u32 n, void *rows)
 {
-	const u64 flags = d->cls == FX_MAP_BOUNDED ? BPF_F_LOCK : 0;
+	const u64 flags = d->locked ? BPF_F_LOCK : 0;
 
 	for (u32 i = 0; i < n; i++) {
 		u32 key = first + i;

@@ -16,30 +16,9 @@
 #include "diag.h"
 #include "lower/map_class.h"
 #include "maps.h"
-#include "pins.h"
-#include "system.h"
+#include "maps_wire.h"
 #include "util.h"
 
-#define MAPS	"@maps"
-#define REMOTES	"@remotes"
-
-/* A map of ours: open, and perhaps pinned already. */
-struct wired {
-	char *file;			/* below shared/ */
-	struct fx_map_desc desc;
-	int fd;				/* -1: until its object is loaded */
-	bool pinned;
-};
-
-struct fx_maps {
-	char *graph;
-	const struct fx_map_list *known;
-	enum fx_maps_how how;
-	struct wired *map;
-	u32 n, cap;
-	struct fx_remote_name *remote;
-	u32 n_remote, cap_remote;
-};
 
 struct fx_maps *fx_maps_new(const char *graph, const struct fx_map_list *known,
 			    enum fx_maps_how how)
@@ -68,13 +47,13 @@ void fx_maps_free(struct fx_maps *m)
 }
 
 /* A shard is a device's, all else is everybody's. */
-static char *file_of(const struct fx_map_desc *d, const char *device)
+char *fx_maps_file(const struct fx_map_desc *d, const char *device)
 {
 	return d->cls == FX_MAP_COUNTER ? fx_asprintf("%s@%s", d->name, device) :
 					  fx_strdup(d->name);
 }
 
-static struct wired *find(struct fx_maps *m, const char *file)
+struct fx_wired *fx_maps_find(struct fx_maps *m, const char *file)
 {
 	for (u32 i = 0; i < m->n; i++)
 		if (!strcmp(m->map[i].file, file))
@@ -82,11 +61,11 @@ static struct wired *find(struct fx_maps *m, const char *file)
 	return NULL;
 }
 
-static struct wired *add(struct fx_maps *m, const char *file,
-			 const struct fx_map_desc *d, int fd, bool pinned)
+struct fx_wired *fx_maps_add(struct fx_maps *m, const char *file,
+			     const struct fx_map_desc *d, int fd, bool pinned)
 {
 	fx_grow(m->map, m->n, m->cap);
-	m->map[m->n] = (struct wired){ fx_strdup(file), *d, fd, pinned };
+	m->map[m->n] = (struct fx_wired){ fx_strdup(file), *d, fd, pinned };
 	return &m->map[m->n++];
 }
 
@@ -101,9 +80,9 @@ static enum fx_rc unsound(const struct fx_maps *m, const char *device,
 }
 
 /* What the object declares, as the manifest has it. */
-static enum fx_rc describe(struct fx_maps *m, struct bpf_object *obj,
-			   const struct bpf_map *map, const char *device,
-			   struct fx_map_desc *d)
+enum fx_rc fx_maps_describe(const struct fx_maps *m, struct bpf_object *obj,
+			    const struct bpf_map *map, const char *device,
+			    struct fx_map_desc *d)
 {
 	const char *why = fx_map_describe(obj, map, d);
 	const struct fx_map_desc *known;
@@ -157,8 +136,8 @@ static int pinned(const struct fx_maps *m, const char *file, const struct bpf_ma
 static enum fx_rc give(struct fx_maps *m, struct bpf_map *map,
 		       const struct fx_map_desc *d, const char *device)
 {
-	char *file = file_of(d, device);
-	struct wired *w = find(m, file);
+	char *file = fx_maps_file(d, device);
+	struct fx_wired *w = fx_maps_find(m, file);
 
 	if (!w) {
 		int fd = pinned(m, file, map);
@@ -170,7 +149,7 @@ static enum fx_rc give(struct fx_maps *m, struct bpf_map *map,
 			       d->name, m->graph);
 			return FX_RC_INPUT;
 		}
-		w = add(m, file, d, fd < 0 ? -1 : fd, fd >= 0);
+		w = fx_maps_add(m, file, d, fd < 0 ? -1 : fd, fd >= 0);
 	}
 	free(file);
 	if (w->fd < 0)
@@ -194,7 +173,7 @@ enum fx_rc fx_maps_before_load(struct fx_maps *m, struct bpf_object *obj,
 	bpf_object__for_each_map(map, obj) {
 		if (rc != FX_RC_OK || !fx_map_class_of(bpf_object__btf(obj), bpf_map__name(map)))
 			continue;
-		rc = describe(m, obj, map, device, &d);
+		rc = fx_maps_describe(m, obj, map, device, &d);
 		if (rc == FX_RC_OK && fx_map_outlives(&d))
 			rc = give(m, map, &d, device);
 	}
@@ -206,7 +185,7 @@ enum fx_rc fx_maps_before_load(struct fx_maps *m, struct bpf_object *obj,
 enum fx_rc fx_maps_after_load(struct fx_maps *m, struct bpf_object *obj)
 {
 	for (u32 i = 0; i < m->n; i++) {
-		struct wired *w = &m->map[i];
+		struct fx_wired *w = &m->map[i];
 		struct bpf_map *map;
 
 		if (w->fd >= 0)
@@ -222,19 +201,22 @@ enum fx_rc fx_maps_after_load(struct fx_maps *m, struct bpf_object *obj)
 	return FX_RC_OK;
 }
 
-void fx_maps_add_remote(struct fx_maps *m, const char *device)
+void fx_maps_add_remote(struct fx_maps *m, const char *device, const void *object,
+			size_t size)
 {
+	struct fx_maps_remote *r;
+
 	fx_grow(m->remote, m->n_remote, m->cap_remote);
-	memset(&m->remote[m->n_remote], 0, sizeof(*m->remote));
-	snprintf(m->remote[m->n_remote].device, FX_NAME_LEN, "%s", device);
-	m->n_remote++;
+	r = &m->remote[m->n_remote++];
+	*r = (struct fx_maps_remote){ .object = object, .size = size };
+	snprintf(r->name.device, sizeof(r->name.device), "%s", device);
 }
 
 /*
  * Whether readers are up to date depends on the agent only where there is a
  * memory that it has to read: until it did, they are not.
  */
-static int begin(const struct fx_maps *m, const struct wired *w)
+static int begin(const struct fx_maps *m, const struct fx_wired *w)
 {
 	const u32 row = 2 * w->desc.entries;
 	u8 *raw = fx_calloc(1, w->desc.raw_size);
@@ -250,7 +232,8 @@ static int begin(const struct fx_maps *m, const struct wired *w)
 	else if (stamp == FX_MAP_SYNCED_ALWAYS)
 		stamp = 0;
 	memcpy(raw + w->desc.stamp_at, &stamp, sizeof(stamp));
-	if (!err && bpf_map_update_elem(w->fd, &row, raw, BPF_F_LOCK))
+	if (!err && bpf_map_update_elem(w->fd, &row, raw,
+					w->desc.locked ? BPF_F_LOCK : 0))
 		err = -errno;
 	free(raw);
 	return err;
@@ -269,138 +252,4 @@ enum fx_rc fx_maps_begin(struct fx_maps *m)
 		return FX_RC_SYSTEM;
 	}
 	return FX_RC_OK;
-}
-
-/* ---- pins -------------------------------------------------------------- */
-
-/* An array of @n records of @size bytes, pinned; an empty one is none. */
-static enum fx_rc pin_table(struct fx_pins *pins, const char *file, const void *rows,
-			    u32 n, u32 size)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, opts);
-	enum fx_rc rc = FX_RC_SYSTEM;
-	int fd;
-
-	if (!n)
-		return FX_RC_OK;
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "fx_table", sizeof(u32), size, n, &opts);
-	for (u32 i = 0; fd >= 0 && i < n; i++)
-		if (bpf_map_update_elem(fd, &i, (const char *)rows + (size_t)i * size,
-					BPF_ANY))
-			goto fail;
-	if (fd >= 0)
-		rc = fx_pins_write_at(pins, "shared", file, fd);
-	if (rc == FX_RC_OK)
-		goto out;
-fail:
-	fx_err("the list of maps of a graph cannot be written: %s", strerror(errno));
-out:
-	if (fd >= 0)
-		close(fd);
-	return rc;
-}
-
-/* Whatever has the name and is not it was another policy's. */
-static enum fx_rc pin_map(struct fx_pins *pins, struct wired *w)
-{
-	char *path = fx_asprintf("shared/%s", w->file);
-	enum fx_rc rc = FX_RC_OK;
-
-	if (!w->pinned) {
-		unlinkat(pins->fd, path, 0);
-		rc = fx_pins_write_at(pins, "shared", w->file, w->fd);
-		w->pinned = rc == FX_RC_OK;
-	}
-	free(path);
-	return rc;
-}
-
-/* Is a pinned map another policy's, which had the same name or does not matter? */
-static bool is_old(const struct fx_maps *m, int fd, const char *file)
-{
-	char *name = fx_strndup(file, strcspn(file, "@"));
-	const struct fx_map_desc *d = fx_map_find(m->known, name);
-	struct bpf_map_info info = { 0 };
-	u32 len = sizeof(info);
-	bool old;
-
-	free(name);
-	old = !d || bpf_map_get_info_by_fd(fd, &info, &len);
-	/* all others were pinned just now; of shards, those of devices stay */
-	if (!old && strchr(file, '@'))
-		old = d->cls != FX_MAP_COUNTER || info.max_entries != d->entries;
-	return old;
-}
-
-static void sweep(const struct fx_maps *m, struct fx_pins *pins)
-{
-	struct fx_shared s = { .dir = fx_asprintf("%s/shared", pins->dir) };
-	struct fx_words files = { 0 };
-
-	fx_sys_list(s.dir, "", &files);
-	for (u32 i = 0; i < files.n; i++) {
-		char *path = fx_asprintf("shared/%s", files.word[i]);
-		int fd = files.word[i][0] == '@' ? -1 : fx_shared_get(&s, files.word[i]);
-
-		if (fd >= 0 && is_old(m, fd, files.word[i]))
-			unlinkat(pins->fd, path, 0);
-		if (fd >= 0)
-			close(fd);
-		free(path);
-	}
-	fx_words_free(&files);
-	fx_shared_close(&s);
-}
-
-/*
- * One record per map, not per shard: as it was wired now, or before, when this
- * is a repair of other devices than those that have it.
- */
-static u32 list_maps(const struct fx_maps *m, struct fx_map_desc *list)
-{
-	const struct fx_map_desc *old;
-	struct fx_shared s;
-
-	fx_shared_open(m->graph, &s);
-	for (u32 i = 0; i < m->known->n; i++) {
-		list[i] = m->known->map[i];
-		list[i].raw_size = list[i].cls == FX_MAP_LOCAL ? list[i].value_size : 0;
-		old = fx_map_find(&s.maps, list[i].name);
-		if (old && m->how != FX_MAPS_NEW && fx_map_same(old, &list[i]))
-			list[i] = *old;
-		for (u32 j = 0; j < m->n; j++)
-			if (!strcmp(m->map[j].desc.name, list[i].name))
-				list[i] = m->map[j].desc;
-	}
-	fx_shared_close(&s);
-	return m->known->n;
-}
-
-enum fx_rc fx_maps_pin(struct fx_maps *m, struct fx_pins *pins)
-{
-	struct fx_map_desc *list;
-	enum fx_rc rc = FX_RC_OK;
-	u32 n;
-
-	if (!m->known->n)
-		return FX_RC_OK;
-	if (mkdirat(pins->fd, "shared", 0700) && errno != EEXIST) {
-		fx_err("%s/shared cannot be made: %s", pins->dir, strerror(errno));
-		return FX_RC_SYSTEM;
-	}
-	for (u32 i = 0; i < m->n && rc == FX_RC_OK; i++)
-		rc = pin_map(pins, &m->map[i]);
-	if (rc != FX_RC_OK)
-		return rc;
-	sweep(m, pins);
-	/* last, as it says what the other names are */
-	list = fx_calloc(m->known->n, sizeof(*list));
-	n = list_maps(m, list);
-	unlinkat(pins->fd, "shared/" REMOTES, 0);
-	unlinkat(pins->fd, "shared/" MAPS, 0);
-	rc = pin_table(pins, REMOTES, m->remote, m->n_remote, sizeof(*m->remote));
-	if (rc == FX_RC_OK)
-		rc = pin_table(pins, MAPS, list, n, sizeof(*list));
-	free(list);
-	return rc;
 }

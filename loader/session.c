@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent.h"
 #include "bpflog.h"
 #include "diag.h"
 #include "dpus.h"
@@ -537,11 +538,21 @@ static enum fx_rc attach_all(struct fx_session *s)
 	return rc;
 }
 
+static void add_dpu(struct fx_session *s, const struct fx_bundle_dpu *d)
+{
+	char *device = fx_asprintf(FX_PINS_DPU "%s", d->artifact->dpu);
+
+	fx_maps_add_remote(s->maps, device, d->object, d->object_size);
+	free(device);
+}
+
 /* What a repair mended stays, though it did not mend everything. */
 static enum fx_rc pin_maps(struct fx_session *s, enum fx_rc rc)
 {
 	enum fx_rc pinned = fx_maps_pin(s->maps, s->pins);
 
+	if (pinned == FX_RC_OK)
+		pinned = fx_agent_start(graph_name(s));
 	return rc == FX_RC_OK ? pinned : rc;
 }
 
@@ -577,6 +588,8 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 	s->maps = fx_maps_new(graph_name(s), &bundle->maps,
 			      opt->repair ? FX_MAPS_REPAIR :
 			      opt->replace ? FX_MAPS_REPLACE : FX_MAPS_NEW);
+	for (u32 i = 0; i < bundle->n_dpu; i++)
+		add_dpu(s, &bundle->dpu[i]);
 	/* what cannot be loaded is found before anything is attached */
 	if (rc == FX_RC_OK && bundle->n_nic)
 		rc = fx_nics_load(bundle, &s->opt, s->maps, &s->nics);

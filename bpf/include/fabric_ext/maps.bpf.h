@@ -33,12 +33,17 @@
  */
 #if defined(FX_FOR_DPU)
 #define FX_OWN_MEMORY	"dpu"
-#elif defined(FX_FOR_GPU)
-#define FX_OWN_MEMORY	"gpu"
-#elif defined(FX_FOR_BPFTIME)
-#define FX_OWN_MEMORY	"bpftime"
 #elif defined(FX_FOR_HOST)
 #define FX_OWN_MEMORY	"host"
+#elif defined(FX_FOR_BPFTIME)
+#define FX_OWN_MEMORY	"bpftime"
+#define FX_NO_AGENT
+#elif defined(FX_FOR_CUDA)
+#define FX_OWN_MEMORY	"cuda"
+#define FX_NO_AGENT
+#elif defined(FX_FOR_PTX) || defined(FX_FOR_LANES)
+#define FX_OWN_MEMORY	"ptx"
+#define FX_NO_AGENT
 #endif
 
 /* What FX1111 is made of: the map's name and line are clang's to tell. */
@@ -156,11 +161,16 @@ struct fx_counter {
 	FX_MAP_OF("snapshot", BPF_MAP_TYPE_ARRAY, name,			\
 		  struct fx_epoch_##name, 1)
 
+/*
+ * An entry that is not there is what has no epoch: librte_bpf takes a pointer
+ * for one only where a helper gave it, and not a 0 in its place.
+ */
 #define fx_snap(map)							\
 ({									\
 	const typeof(*(map)->value) *fx_table = fx_map_entry(map, 0);	\
 									\
-	fx_table && fx_table->epoch ? fx_table : 0;			\
+	(const typeof(*(map)->value) *)					\
+	fx_map_entry(map, fx_table && fx_table->epoch ? 0 : 1);		\
 })
 
 #endif
@@ -210,6 +220,9 @@ struct fx_counter {
 #define fx_row_unlock(row)	asm volatile("" : : : "memory")
 #endif
 
+#ifdef FX_NO_AGENT
+#define FX_MAP_bounded(name, type, entries, ms)	FX_MAP_UNREACHED(name, "bounded")
+#else
 #define FX_MAP_bounded(name, type, entries, ms)				\
 	FX_MAP_CANNOT(sizeof(type) <= FX_BOUNDED_MAX, name, FX_BOUNDED_TEXT); \
 	FX_MAP_CANNOT((ms) >= FX_MAP_MS_MIN && (ms) <= FX_MAP_MS_MAX, name, \
@@ -223,6 +236,7 @@ struct fx_counter {
 	};								\
 	FX_MAP_OF("bounded", BPF_MAP_TYPE_ARRAY, name, struct fx_row_##name, \
 		  2 * (entries) + 1)
+#endif
 
 #define fx_bounded_rows(map)	((sizeof(*(map)->max_entries) / sizeof(int) - 1) / 2)
 #define fx_bounded_ns(map)	(sizeof((map)->value->fx_ms[0]) * 1000000ULL)
@@ -262,8 +276,9 @@ struct fx_counter {
 		fx_mine = fx_row_read(fx_here, out);			\
 		if (fx_row_read(fx_there, &fx_far) > fx_mine)		\
 			*(out) = fx_far;				\
+		/* a clock that stands still for a burst may be behind the agent's */ \
 		fx_fresh = fx_synced == FX_MAP_SYNCED_ALWAYS ||		\
-			   fx_now() - fx_synced <= fx_bounded_ns(map);	\
+			   (__s64)(fx_now() - fx_synced) <= (__s64)fx_bounded_ns(map); \
 	}								\
 	fx_fresh;							\
 })
@@ -332,7 +347,13 @@ struct fx_word {
 
 #define FX_MAP_coherent(name, type, entries)				\
 	FX_MAP_CANNOT(0, name, "of class 'coherent' cannot be on the device '" \
-		      FX_OWN_MEMORY "', which shares no coherent memory with the others; the nearest class that works is 'bounded'")
+		      FX_OWN_MEMORY "', which shares no coherent memory with the others; the nearest class that works is '" \
+		      FX_NEAR_COHERENT "'")
+#ifdef FX_NO_AGENT
+#define FX_NEAR_COHERENT	"local"
+#else
+#define FX_NEAR_COHERENT	"bounded"
+#endif
 
 #endif
 

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The agent's process: one per graph by a lock, and when it ends. */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "diag.h"
+#include "pins.h"
+#include "system.h"
+#include "util.h"
+
+#define LOCK		"@agent"
+#define LOCK_TRIES	20		/* of 10 ms: somebody may only look */
+#define START_TRIES	500		/* of 10 ms */
+
+static void pause_ms(u32 ms)
+{
+	const struct timespec t = { ms / 1000, ms % 1000 * 1000000L };
+
+	nanosleep(&t, NULL);
+}
+
+/* ---- the lock ---------------------------------------------------------- */
+
+/* Take the lock: a descriptor that holds it, -EBUSY or another -errno. */
+static int take_lock(const struct fx_shared *s, int how, u32 tries)
+{
+	char *path = fx_asprintf("%s/" LOCK, s->dir);
+	int fd, err = 0;
+
+	if (mkdir(path, 0700) && errno != EEXIST)
+		err = -errno;
+	fd = err ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (!err && fd < 0)
+		err = -errno;
+	free(path);
+	for (u32 i = 0; !err && flock(fd, how | LOCK_NB); i++) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			err = -errno;
+		else if (i >= tries)
+			err = -EBUSY;
+		else
+			pause_ms(10);
+	}
+	if (err && fd >= 0)
+		close(fd);
+	return err ? err : fd;
+}
+
+bool fx_agent_runs(const struct fx_shared *s)
+{
+	int fd = take_lock(s, LOCK_SH, 0);
+
+	if (fd >= 0)
+		close(fd);
+	return fd == -EBUSY;
+}
+
+bool fx_agent_needed(const struct fx_shared *s)
+{
+	for (u32 i = 0; i < s->maps.n; i++)
+		if (s->n_remote && (s->maps.map[i].cls == FX_MAP_COUNTER ||
+				    s->maps.map[i].cls == FX_MAP_SNAPSHOT ||
+				    s->maps.map[i].cls == FX_MAP_BOUNDED))
+			return true;
+	return false;
+}
+
+/* ---- the process ------------------------------------------------------- */
+
+/* Which list of maps is pinned: another one after another attach; 0: none. */
+static u32 generation(const struct fx_shared *s)
+{
+	struct bpf_map_info info = { 0 };
+	u32 len = sizeof(info);
+	int fd = fx_shared_get(s, "@maps");
+
+	if (fd < 0)
+		return 0;
+	if (bpf_map_get_info_by_fd(fd, &info, &len))
+		info.id = 0;
+	close(fd);
+	return info.id;
+}
+
+/* With the maps as they are now, until there are others or a signal comes. */
+static enum fx_rc serve(const char *graph, struct fx_shared *s, int signals, bool *end)
+{
+	struct pollfd fd = { .fd = signals, .events = POLLIN };
+	const u32 born = generation(s);
+	struct fx_sync *y;
+	int err;
+
+	y = fx_sync_new(graph, s, &err);
+	if (!y && err != -ENOENT) {
+		fx_err("the maps of graph '%s' cannot be opened: %s", graph,
+		       strerror(-err));
+		return FX_RC_SYSTEM;
+	}
+	/* half of an attach, or of a detach: look again */
+	while (y && born && generation(s) == born && !*end) {
+		fx_sync_round(y);
+		*end = poll(&fd, 1, fx_sync_interval_ms(y)) > 0;
+	}
+	if (!y)
+		*end = poll(&fd, 1, 10) > 0;
+	fx_sync_free(y);
+	return FX_RC_OK;
+}
+
+static enum fx_rc run(const char *graph, struct fx_shared *s, int signals)
+{
+	enum fx_rc rc = FX_RC_OK;
+	bool end = false;
+	int lock, err = 0;
+
+	lock = take_lock(s, LOCK_EX, LOCK_TRIES);
+	if (lock < 0) {
+		fx_err("graph '%s': %s", graph, lock == -EBUSY ?
+		       "its agent runs already" : strerror(-lock));
+		return lock == -EBUSY ? FX_RC_INPUT : FX_RC_SYSTEM;
+	}
+	while (rc == FX_RC_OK && !end && !err) {
+		struct stat here, there;
+		char *path = fx_asprintf("%s/" LOCK, s->dir);
+
+		/* detached; what is there by now has an agent of its own */
+		end = fstat(lock, &here) || lstat(path, &there) ||
+		      here.st_ino != there.st_ino;
+		free(path);
+		if (!end)
+			rc = serve(graph, s, signals, &end);
+		if (end || rc != FX_RC_OK)
+			break;
+		fx_shared_close(s);
+		err = fx_shared_open(graph, s);
+		/* the list is between two names while it is replaced */
+		if (err == -ENOENT && s->dir)
+			err = 0;
+		else if (err == -ENOENT)
+			break;
+		if (!err && !s->maps.n)
+			pause_ms(10);
+	}
+	close(lock);
+	if (!err || err == -ENOENT)
+		return rc;
+	fx_err("the maps of graph '%s' cannot be read: %s", graph, strerror(-err));
+	return FX_RC_SYSTEM;
+}
+
+enum fx_rc fx_agent_run(const char *graph)
+{
+	const struct fx_map_desc *none;
+	struct fx_shared s;
+	int signals = -1;
+	enum fx_rc rc;
+
+	rc = fx_shared_find(graph, NULL, &s, &none);
+	if (rc == FX_RC_OK && !fx_agent_needed(&s)) {
+		fx_info("the devices of graph '%s' share one memory: there is nothing to copy",
+			graph);
+		goto out;
+	}
+	if (rc == FX_RC_OK) {
+		signals = fx_sys_signals(false);
+		rc = signals < 0 ? FX_RC_SYSTEM : run(graph, &s, signals);
+	}
+out:
+	if (signals >= 0)
+		close(signals);
+	fx_shared_close(&s);
+	return rc;
+}
+
+/* ---- starting one ------------------------------------------------------ */
+
+/* In a session of its own, as a child of nobody. */
+static void become_agent(const char *graph)
+{
+	char *argv[] = { (char *)"fabricctl", (char *)"agent", (char *)graph, NULL };
+	int null = open("/dev/null", O_RDWR);
+
+	if (setsid() < 0 || null < 0)
+		_exit(1);
+	switch (fork()) {
+	case 0:
+		break;
+	case -1:
+		_exit(1);
+	default:
+		_exit(0);
+	}
+	for (int fd = 0; fd < 3; fd++)
+		dup2(null, fd);
+	if (chdir("/"))
+		_exit(1);
+	/* what the command has open, it has open; but no lock of it lives on */
+	close_range(3, ~0U, 0);
+	fx_sys_signals_default();
+	execv("/proc/self/exe", argv);
+	_exit(1);
+}
+
+enum fx_rc fx_agent_start(const char *graph)
+{
+	struct fx_shared s;
+	int status = 0;
+	bool runs = true;
+	pid_t pid;
+
+	/* a graph without maps, or the maps of which are no one else's */
+	if (fx_shared_open(graph, &s) || !fx_agent_needed(&s) || fx_agent_runs(&s))
+		goto out;
+	pid = fork();
+	if (!pid)
+		become_agent(graph);
+	runs = pid > 0 && waitpid(pid, &status, 0) == pid && !status;
+	for (u32 i = 0; runs && !fx_agent_runs(&s); i++) {
+		pause_ms(10);
+		runs = i < START_TRIES;
+	}
+	if (!runs)
+		fx_err("the agent of graph '%s' does not start; `fabricctl agent %s` says why",
+		       graph, graph);
+out:
+	fx_shared_close(&s);
+	return runs ? FX_RC_OK : FX_RC_SYSTEM;
+}

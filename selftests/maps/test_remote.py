@@ -1,0 +1,233 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Maps of a graph whose devices have two memories: the kernel's and a DPU's."""
+
+import os
+import signal
+import struct
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "dpu"))
+sys.dont_write_bytecode = True
+from dpulab import WAIT_S, Dpu, DpuLab, graph  # noqa: E402
+from netlab import Peer, Port, compile_bundle, frame, nothing_left, ours, tests_of  # noqa: E402
+from fxtest import Run, main, same, want, write  # noqa: E402
+
+# the DPU's wire is v0; what goes to w0 is the network device's
+EDGES = [("a", "in", "{ udp: 7000 }"), ("b", "in", "{ udp: 7001 }", {"nic": 0})]
+
+POLICY = """\
+#include <fabric_ext/portable.bpf.h>
+
+FX_MAP(counter, seen, __u64, 2);
+FX_MAP(snapshot, limits, __u64, 2);
+FX_MAP(bounded, latest, __u64, 2, 200);
+FX_MAP(local, read, __u64, 4);	/* value, epoch, promised, not promised */
+
+/* Edge 0 is the DPU's. Frames of 8 bytes read, others write their size. */
+FX_GUARD(move)
+{
+	const struct fx_epoch_limits *epoch = fx_snap(&limits);
+	__u64 *value = fx_at(&read, 0), *number = fx_at(&read, 1);
+	__u64 *yes = fx_at(&read, 2), *no = fx_at(&read, 3), got;
+
+	fx_count(&seen, move->edge, 1);
+	if (!value || !number || !yes || !no)
+		return fx_pass();
+	*number = epoch ? epoch->epoch * 1000 + epoch->value[1] : 0;
+	if (move->bytes != 8) {
+		fx_put(&latest, 0, &move->bytes);
+	} else if (fx_get(&latest, 0, &got)) {
+		*value = got;
+		*yes += 1;
+	} else {
+		*no += 1;
+	}
+	return fx_pass();
+}
+
+FX_PORTABLE(remote, FX_MALFORMED_PASS);
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+"""
+
+
+def wait(what, true):
+    end = time.monotonic() + WAIT_S
+    while not true():
+        want(time.monotonic() < end, "waited in vain:", what)
+        time.sleep(0.01)
+
+
+class Remote:
+    """with Remote(lab) as r: the policy is on dpu0 and on w0, and an agent runs."""
+
+    def __init__(self, lab):
+        self.lab = lab
+        self.dpu = Dpu()
+        self.bundle = compile_bundle(graph(EDGES, "remote", nics=["w0"]), write("remote/p.bpf.c", POLICY), name="remote")
+
+    def __enter__(self):
+        self.dpu.start()
+        run = Run("attach", "--pin", self.bundle)
+        want(run.rc == 0, run.err)
+        return self
+
+    def __exit__(self, *_):
+        agent = self.agent()
+        run = Run("detach", "remote")
+        want(run.rc == 0, run.err)
+        wait("the agent's end", lambda: not agent or not Path(f"/proc/{agent}").exists())
+        self.dpu.stop()
+
+    @staticmethod
+    def map(name):
+        run = Run("map", "-j", "remote", name)
+        want(run.rc == 0, run.err)
+        return run.json["maps"][0]
+
+    @staticmethod
+    def agent():
+        """The process id of the agent, by its command line."""
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                if path.read_bytes().split(b"\0")[:3] == [b"fabricctl", b"agent", b"remote"]:
+                    return int(path.parent.name)
+            except OSError:
+                pass	# it ended meanwhile
+        return None
+
+    def kill_agent(self):
+        pid = self.agent()
+        want(pid, "no agent runs")
+        os.kill(pid, signal.SIGKILL)
+        wait("the agent's death", lambda: self.agent() != pid)
+
+    def to_dpu(self, size, n=1):
+        with Peer(self.lab):
+            port = Port("v1")
+        port.send(*[frame(7000, b"x" * size)] * n)
+        port.close()
+
+    @staticmethod
+    def to_nic(size, n=1):
+        port = Port("w1")
+        port.send(*[frame(7001, b"x" * size)] * n)
+        port.close()
+
+    def nic_reads(self):
+        """(value, epoch, promised) as the program of the network device sees them."""
+        before = self.map("read")["devices"]["nic-w0"]
+        self.to_nic(8)
+        wait("the packet", lambda: self.map("read")["devices"]["nic-w0"][2:] != before[2:])
+        after = self.map("read")["devices"]["nic-w0"]
+        return after[0], after[1], after[2] > before[2]
+
+    def dpu_map(self, name):
+        return struct.unpack("<4Q", bytes.fromhex(self.dpu.client("read", name).split("\n")[1]))
+
+    def dpu_reads(self):
+        before = self.dpu_map("read")
+        self.to_dpu(8)
+        wait("the packet", lambda: self.dpu_map("read")[2:] != before[2:])
+        after = self.dpu_map("read")
+        return after[0], after[1], after[2] > before[2]
+
+
+def counts_of_both(lab):
+    before = ours()
+    with Remote(lab) as r:
+        want(r.agent(), "no agent runs")
+        r.to_dpu(32, 5)
+        r.to_nic(32, 3)
+        wait("the sums", lambda: r.map("seen")["sum"] == [5, 3])
+        same(r.map("seen")["devices"], {"dpu-dpu0": [5, 0], "nic-w0": [0, 3]})
+        # the agent is killed: no count is lost, nor counted twice
+        for _ in range(3):
+            r.kill_agent()
+            r.to_dpu(32, 7)
+            r.to_nic(32, 1)
+            r.dpu.wait_received(0)
+            same(Run("publish", "remote", "limits", write("values", "[1, 2]")).rc, 0)
+            want(r.agent(), "publish starts no agent")
+        wait("the sums", lambda: r.map("seen")["sum"] == [5 + 3 * 7, 3 + 3])
+        # the DPU is started anew: what it counted before stays counted
+        r.dpu.stop()
+        r.dpu.start()
+        same(Run("attach", "--repair", r.bundle).rc, 0)
+        r.to_dpu(32, 2)
+        wait("the sums", lambda: r.map("seen")["sum"] == [5 + 3 * 7 + 2, 6])
+        # and a policy that is replaced goes on
+        same(Run("attach", "--replace", r.bundle).rc, 0)
+        r.to_dpu(32, 2)
+        r.to_nic(32, 2)
+        wait("the sums", lambda: r.map("seen")["sum"] == [5 + 3 * 7 + 4, 8])
+        time.sleep(0.3)
+        same(r.map("seen")["sum"], [5 + 3 * 7 + 4, 8])
+    nothing_left(before)
+
+
+def bounded_both_ways(lab):
+    with Remote(lab) as r:
+        wait("the promise", lambda: r.nic_reads()[2])
+        wait("the promise", lambda: r.dpu_reads()[2])
+        r.to_dpu(100)
+        wait("what the DPU wrote", lambda: r.nic_reads()[::2] == (100, True))
+        r.to_nic(50)
+        wait("what the NIC wrote", lambda: r.dpu_reads()[::2] == (50, True))
+        same(r.map("latest")["values"][0]["value"], 50)
+        # without an agent nothing is promised, and nothing stale is read
+        r.kill_agent()
+        time.sleep(0.25)
+        same((r.nic_reads()[2], r.dpu_reads()[2]), (False, False))
+        same((r.map("latest")["promised"], r.map("latest")["values"][0]), (False, None))
+        r.to_dpu(70)
+        same(r.nic_reads()[2], False)
+        same(Run("publish", "remote", "limits", write("values", "[1, 2]")).rc, 0)
+        wait("what the DPU wrote", lambda: r.nic_reads()[::2] == (70, True))
+        # without the DPU neither
+        r.dpu.kill()
+        time.sleep(0.25)
+        same(r.nic_reads()[2], False)
+        r.dpu.start()
+        same(Run("attach", "--repair", r.bundle).rc, 0)
+        wait("the promise", lambda: r.nic_reads()[::2] == (70, True))
+        wait("what it wrote itself", lambda: r.dpu_reads()[::2] == (70, True))
+
+
+def snapshot_everywhere(lab):
+    with Remote(lab) as r:
+        same((r.nic_reads()[1], r.dpu_reads()[1]), (0, 0))
+        for epoch in (1, 2, 3):
+            run = Run("publish", "-j", "remote", "limits", write("values", f"[9, {epoch}]"))
+            same((run.rc, run.json["epoch"]), (0, epoch), run.err)
+            # when it returns, all see it
+            same((r.nic_reads()[1], r.dpu_reads()[1]), (epoch * 1001, epoch * 1001))
+        r.dpu.stop()
+        run = Run("publish", "remote", "limits", write("values", "[9, 4]"))
+        same(run.rc, 0, run.err)
+        want("dpu-dpu0 is away" in run.err, run.err)
+        r.dpu.start()
+        same(Run("attach", "--repair", r.bundle).rc, 0)
+        wait("the epoch", lambda: r.dpu_reads()[1] == 4004)
+        same(Run("attach", "--replace", r.bundle).rc, 0)
+        same((r.nic_reads()[1], r.dpu_reads()[1]), (4004, 4004))
+
+
+def one_agent(lab):
+    with Remote(lab) as r:
+        run = Run("agent", "remote")
+        same(run.rc, 1, run.err)
+        want("runs already" in run.err, run.err)
+        os.kill(r.agent(), signal.SIGTERM)
+        wait("its end", lambda: not r.agent())
+        same(Run("map", "-j", "remote").json["agent"], False)
+    run = Run("agent", "nobody")
+    same(run.rc, 1, run.err)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=1")
+    sys.exit(main(tests_of(DpuLab(), [counts_of_both, bounded_both_ways, snapshot_everywhere, one_agent])))
