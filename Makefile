@@ -3,7 +3,7 @@
 # Everything is built and tested in the Debian 13 root that scripts/devroot
 # makes: called outside, make calls itself again inside, once for all goals.
 
-goals := demo check kmod loader bpf selftests bench-hooks doc install
+goals := demo check kmod loader bpf selftests bench-hooks bench-nic doc install
 
 help:
 	@echo 'make demo [MODEL=config.json]  one policy enforced on a model'\''s prefill graph'
@@ -14,6 +14,7 @@ help:
 	@echo 'make bpf                       the shipped policies'
 	@echo 'make selftests                 the tests, without running them'
 	@echo 'make bench-hooks               what a hooked call costs, in instructions'
+	@echo 'make bench-nic                 what a packet costs with a policy on the device'
 	@echo 'make doc                       man pages and documentation'
 	@echo 'make install [DESTDIR=DIR]     modules, fabricctl, headers, examples, man pages'
 	@echo 'make clean                     remove what was built'
@@ -99,6 +100,10 @@ selftests: $(kernels:%=testmod-%) loader
 bench-hooks: kmod loader $(kernels:%=testmod-%)
 	+@$(MAKE) -s -C bench OUT=$(out)
 	@for k in stable newest; do scripts/vm run --icount $$k -- sh bench/hook-cost.sh || exit; done
+
+bench-nic: loader
+	+@$(MAKE) -s -C bench OUT=$(out) nic
+	@bench/nic-cost.py
 
 check:
 	@FX_AGAIN='$(AGAIN)' scripts/check '$(ONLY)'
