@@ -124,6 +124,8 @@ static const char *flow_wrong(const struct fx_nic_flow *f, const struct fx_dpu_a
 			return "a flow has a mask that cannot be";
 	if (f->mask.mask || f->mask.reserved)
 		return "a flow has a mask that cannot be";
+	if (f->mask.qp)
+		return "a flow is found by its queue pair, which a DPU does not look at";
 	return NULL;
 }
 

@@ -139,7 +139,8 @@ static int check_graph(struct fx_dpu_state *dpu, const struct fx_dpu_request *r,
 
 	if (!is_name(g->graph))
 		return no_name(a);
-	if (g->reserved || g->undo > (g->msg.cmd == FX_DPU_SETTLE))
+	if (g->reserved || (g->undo && g->msg.cmd != FX_DPU_SETTLE) ||
+	    g->undo > 1)
 		return refuse(a, -EINVAL, "the request is of another version");
 	if (dpu->loaded && !strcmp(dpu->loaded->conf.graph, g->graph))
 		return 0;

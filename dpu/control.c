@@ -66,7 +66,7 @@ static int take_lock(const char *name)
 		return complain(path, strerror(errno));
 	if (flock(fd, LOCK_EX | LOCK_NB)) {
 		close(fd);
-		return complain(path, "a fabric-dpu of this name is running; give this one another --name");
+		return complain(path, "a fabric-dpu of this name is running; give this one another");
 	}
 	return fd;
 }

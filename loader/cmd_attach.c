@@ -12,6 +12,7 @@
 
 #include "bundle.h"
 #include "cmd.h"
+#include "devices.h"
 #include "diag.h"
 #include "json.h"
 #include "names.h"
@@ -264,6 +265,10 @@ static enum fx_rc run(const void *config)
 	rc = fx_bundle_open(c->bundle, &bundle);
 	if (rc != FX_RC_OK)
 		return rc;
+	if (!fx_devices_attach(&bundle)) {
+		fx_bundle_close(&bundle);
+		return FX_RC_INPUT;
+	}
 	/* from here on they wait: no graph or half of the pins stays behind */
 	rc = FX_RC_SYSTEM;
 	w.signals = fx_sys_signals(c->command);

@@ -12,6 +12,7 @@
 #include "graph/graph.h"
 #include "json.h"
 #include "lower/clang.h"
+#include "report.h"
 #include "util.h"
 
 struct config {
@@ -148,7 +149,7 @@ static void summary(const struct fx_graph *g, const struct fx_image_hdr *hdr,
 		    const char *output, const char *devices)
 {
 	u32 n[ARRAY_SIZE(proof_name)] = { 0 };
-	struct json_object *o, *counts;
+	struct json_object *o, *counts, *warnings;
 
 	for (u32 i = 0; i < g->n_obligation; i++)
 		n[g->obligation[i].status] += speaks(g, i);
@@ -175,6 +176,9 @@ static void summary(const struct fx_graph *g, const struct fx_image_hdr *hdr,
 	fx_json_put(o, "obligations", counts);
 	fx_json_str(o, "bundle", output);
 	fx_json_str(o, "devices", devices);
+	warnings = fx_report_take_diagnostics();
+	if (warnings)
+		fx_json_put(o, "warnings", warnings);
 	fx_json_print(o);
 }
 

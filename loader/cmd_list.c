@@ -35,20 +35,31 @@ static void add(const void *row, void *arg)
 {
 	const struct fx_nl_graph *g = row;
 	struct listing *l = arg;
+	struct fx_nic_views v;
+	struct json_object *o;
 	char *state;
 
 	fx_words_add(&l->seen, g->name);
+	/* it told what failed, and the graph is listed without */
+	fx_nic_views_read(g->name, &v);
 	if (l->json) {
-		fx_json_add(l->json, fx_graph_json(g));
-		return;
+		o = fx_graph_json(g);
+		fx_nic_views_put(o, &v);
+		fx_json_add(l->json, o);
+		goto out;
 	}
 	header(l);
 	state = fx_graph_state(g);
-	printf("%-28s %-16s %7u %8u %10u %12llu  %s\n", g->name,
+	printf("%-28s %-16s %7u %8u %10u %12llu  %s", g->name,
 	       g->policy[0] ? g->policy : "-", g->count[FX_SECT_PLACE],
 	       g->count[FX_SECT_CLASS], g->count[FX_SECT_EDGE], g->emitted,
 	       state);
+	for (u32 i = 0; i < v.n; i++)
+		printf("; %s: %s", v.view[i].conf.netdev, fx_nic_state(&v.view[i]));
+	printf("\n");
 	free(state);
+out:
+	fx_nic_views_free(&v);
 }
 
 static bool seen(const struct listing *l, const char *graph)

@@ -7,6 +7,7 @@
 
 #include "cmd.h"
 #include "diag.h"
+#include "edge_sums.h"
 #include "json.h"
 #include "map_counts.h"
 #include "nic_rows.h"
@@ -60,6 +61,14 @@ static enum fx_rc report_read(struct fx_nl **nl, const char *graph, struct repor
 	return rc;
 }
 
+/* Each device, and what they make together; nothing where there is none. */
+static void put_devices(struct json_object *o, const struct fx_nic_views *v)
+{
+	fx_nic_views_put(o, v);
+	if (v->n)
+		fx_edge_sums_put(o, v);
+}
+
 static struct json_object *json(const struct report *r)
 {
 	const struct fx_tables *t = &r->tables;
@@ -68,7 +77,7 @@ static struct json_object *json(const struct report *r)
 	if (r->alone) {
 		fx_json_str(o, "graph", r->nics.view[0].conf.graph);
 		fx_json_str(o, "policy", r->nics.view[0].conf.policy);
-		fx_nic_views_put(o, &r->nics);
+		put_devices(o, &r->nics);
 		fx_json_put(o, "maps", fx_map_counts_json(&r->maps));
 		return o;
 	}
@@ -84,7 +93,7 @@ static struct json_object *json(const struct report *r)
 	fx_json_put(o, "operations", list);
 	fx_json_u64(o, "events_emitted", t->graph.emitted);
 	fx_json_u64(o, "events_lost", t->graph.lost);
-	fx_nic_views_put(o, &r->nics);
+	put_devices(o, &r->nics);
 	fx_json_put(o, "maps", fx_map_counts_json(&r->maps));
 	return o;
 }
@@ -128,8 +137,10 @@ static void print(const struct report *r, bool all)
 	}
 	if (r->nics.n && !r->alone)
 		printf("\n");
-	if (r->nics.n)
+	if (r->nics.n) {
 		fx_nic_views_print(&r->nics);
+		fx_edge_sums_print(&r->nics);
+	}
 	if (r->maps.n) {
 		printf("\n");
 		fx_map_counts_print(&r->maps, all);

@@ -6,6 +6,7 @@
 
 #include "bundle.h"
 #include "devices.h"
+#include "diag.h"
 #include "json.h"
 #include "lower/dpu.h"
 #include "lower/gpu.h"
@@ -52,21 +53,21 @@ const struct fx_device fx_devices[] = {
 		.read = fx_bundle_read_dpus,
 	},
 	{
-		.name = "bpftime", .key = "bpftime",
+		.name = "bpftime", .key = "bpftime", .loads = "bpftime or libbpf",
 		.crossed = "an edge crosses it from or to a place of kind gpu with copies: { functions: [...] }",
 		.file = { { "policy.bpf.o", MAX_OBJECT }, { "import.json", MAX_OBJECT } },
 		.crosses = fx_crosses_bpftime,
 		.lower = fx_lower_bpftime,
 	},
 	{
-		.name = "cuda", .key = "cuda",
+		.name = "cuda", .key = "cuda", .loads = "bpftime",
 		.crossed = "an edge crosses it by a kernel of a place of kind gpu, copies: { kernels: { ... } }",
 		.file = { { "policy.bpf.o", MAX_OBJECT } },
 		.crosses = fx_crosses_cuda,
 		.lower = fx_lower_cuda,
 	},
 	{
-		.name = "ptx", .key = "ptx",
+		.name = "ptx", .key = "ptx", .loads = "the CUDA driver",
 		.crossed = "an edge crosses it at a place of kind gpu with copies: { ptx: sm_90 }",
 		.file = { { "policy.ptx", MAX_OBJECT } },
 		.crosses = fx_crosses_ptx,
@@ -96,6 +97,24 @@ char *fx_device_names(void)
 	text = fx_words_text(&names, fx_n_devices);
 	fx_words_free(&names);
 	return text;
+}
+
+bool fx_devices_attach(const struct fx_bundle *b)
+{
+	const struct fx_device *other = NULL;
+
+	for (u32 i = 0; i < b->n_part; i++) {
+		char *name = fx_strndup(b->part[i].path, strcspn(b->part[i].path, "/"));
+		const struct fx_device *d = fx_device(name);
+
+		free(name);
+		if (d && !d->loads)
+			return true;
+		other = d ? d : other;
+	}
+	fx_err("the bundle %s has nothing for attach to put in place: %s loads its part '%s' (Documentation/gpu.rst)",
+	       b->dir, other ? other->loads : "nobody", other ? other->name : "");
+	return false;
 }
 
 const struct fx_bundle_file *fx_device_file(const char *path)

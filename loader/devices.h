@@ -39,6 +39,7 @@ struct fx_device {
 	const char *crossed;		/* how an edge crosses it, in a sentence */
 	bool named;			/* files are NAME/OBJECT/FILE, not NAME/FILE */
 	bool flows;			/* knows edges by their flows */
+	const char *loads;		/* who loads it, where `attach` does not, or NULL */
 	struct fx_bundle_file file[FX_DEVICE_FILES];	/* up to one without name */
 
 	/* Is there anything in the graph for the device to decide? */
@@ -58,6 +59,12 @@ struct fx_device {
 /* The first is the kernel, which takes any graph when it is asked for. */
 extern const struct fx_device fx_devices[];
 extern const u32 fx_n_devices;
+
+/*
+ * Does the bundle have a part that `attach` puts in place? If not, that was
+ * told by a sentence.
+ */
+bool fx_devices_attach(const struct fx_bundle *b);
 
 /* The row of a name, or NULL. */
 const struct fx_device *fx_device(const char *name);

@@ -102,6 +102,14 @@ void fx_report_diagnostic(struct json_object *o)
 	fx_json_add(diagnostics, o);
 }
 
+struct json_object *fx_report_take_diagnostics(void)
+{
+	struct json_object *o = diagnostics;
+
+	diagnostics = NULL;
+	return o;
+}
+
 enum fx_rc fx_report_end(enum fx_rc rc)
 {
 	struct json_object *o;

@@ -262,10 +262,13 @@ static enum fx_rc load_object(struct fx_nics *n, struct fx_nic_dev *d)
 	return rc;
 }
 
-/* What was counted before stays counted: the programs go on in the same maps. */
+/*
+ * What was counted before stays counted, and what a queue pair has sent stays
+ * known: the programs go on in the same maps.
+ */
 static enum fx_rc keep_counts(const struct fx_nics *n, struct fx_nic_dev *d)
 {
-	static const char *const names[] = { "fx_counts", "fx_totals" };
+	static const char *const names[] = { "fx_counts", "fx_totals", "fx_qps" };
 	char *dir = fx_pins_dir(n->bundle->image.hdr->name);
 	char *sub = fx_pins_nic(d->part->netdev);
 	enum fx_rc rc = FX_RC_OK;

@@ -49,7 +49,8 @@ static void tell(const struct fx_nic_watch *w, const char *graph,
 	e.ev.ns = w->ns;
 	e.ev.place = v->conf.place;
 	e.graph = graph;
-	e.netdev = v->conf.netdev;
+	e.device = v->conf.netdev;
+	e.dpu = v->dpu;
 	e.cls = e.cls ? e.cls : "";
 	w->tell(&e, w->arg);
 }
@@ -99,6 +100,11 @@ static void tell_state(const struct fx_nic_watch *w, const char *graph,
 	});
 }
 
+static const char *kind(const struct fx_nic_event *e)
+{
+	return e->dpu ? "dpu" : "netdev";
+}
+
 static void print_json(const struct fx_nic_event *e)
 {
 	const struct fx_event *ev = &e->ev;
@@ -108,7 +114,7 @@ static void print_json(const struct fx_nic_event *e)
 	fx_json_u64(o, "ns", ev->ns);
 	fx_json_str(o, "event", fx_name(&fx_events, ev->type));
 	fx_json_str(o, "op", ev->op < FX_OPS ? fx_name(&fx_ops, ev->op) : NULL);
-	fx_json_str(o, "netdev", e->netdev);
+	fx_json_str(o, kind(e), e->device);
 	fx_json_u64(o, "place", ev->place);
 	if (ev->edge != FX_EDGE_NONE) {
 		fx_json_u64(o, "edge", ev->edge);
@@ -132,8 +138,8 @@ void fx_nic_event_print(const struct fx_nic_event *e)
 		print_json(e);
 		return;
 	}
-	printf("%llu.%09llu %s %s netdev=%s", ev->ns / 1000000000, ev->ns % 1000000000,
-	       e->graph, fx_name(&fx_events, ev->type), e->netdev);
+	printf("%llu.%09llu %s %s %s=%s", ev->ns / 1000000000, ev->ns % 1000000000,
+	       e->graph, fx_name(&fx_events, ev->type), kind(e), e->device);
 	if (ev->op < FX_OPS)
 		printf(" op=%s", fx_name(&fx_ops, ev->op));
 	if (ev->type == FX_EV_EJECT)
@@ -150,10 +156,12 @@ void fx_nic_event_print(const struct fx_nic_event *e)
 
 /* ---- comparing -------------------------------------------------------- */
 
-static const struct fx_nic_view *find(const struct fx_nic_views *all, const char *netdev)
+static const struct fx_nic_view *find(const struct fx_nic_views *all,
+				      const struct fx_nic_view *like)
 {
 	for (u32 i = 0; i < all->n; i++)
-		if (!strcmp(all->view[i].conf.netdev, netdev))
+		if (all->view[i].dpu == like->dpu &&
+		    !strcmp(all->view[i].conf.netdev, like->conf.netdev))
 			return &all->view[i];
 	return NULL;
 }
@@ -193,9 +201,9 @@ static void compare(const struct fx_nic_watch *w, const char *graph,
 		    const struct fx_nic_views *old, const struct fx_nic_views *now)
 {
 	for (u32 i = 0; i < now->n; i++)
-		compare_view(w, graph, find(old, now->view[i].conf.netdev), &now->view[i]);
+		compare_view(w, graph, find(old, &now->view[i]), &now->view[i]);
 	for (u32 i = 0; i < old->n; i++)
-		if (!find(now, old->view[i].conf.netdev))
+		if (!find(now, &old->view[i]))
 			tell_state(w, graph, &old->view[i], FX_EV_EJECT, "detached");
 }
 

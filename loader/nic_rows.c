@@ -209,14 +209,8 @@ const char *fx_nic_state(const struct fx_nic_view *v)
 	return v->conf.flags & FX_NIC_F_AUDIT ? "audit" : "attached";
 }
 
-static struct json_object *edge_json(const struct fx_nic_row *r,
-				     const struct fx_nic_count *c)
+void fx_nic_count_put(struct json_object *o, const struct fx_nic_count *c)
 {
-	struct json_object *o = fx_json_object();
-
-	fx_json_str(o, "class", r->name);
-	fx_json_u64(o, "edge", r->edge);
-	fx_json_str(o, "dir", dir_name[r->dir]);
 	fx_json_u64(o, "packets", c->packets);
 	fx_json_u64(o, "bytes", c->bytes);
 	fx_json_u64(o, "refused", c->refused);
@@ -225,8 +219,19 @@ static struct json_object *edge_json(const struct fx_nic_row *r,
 	fx_json_u64(o, "redirected", c->redirected);
 	fx_json_u64(o, "failed", c->failed);
 	fx_json_u64(o, "repeated", c->repeated);
+}
+
+static struct json_object *edge_json(const struct fx_nic_row *r,
+				     const struct fx_nic_count *c)
+{
+	struct json_object *o = fx_json_object();
+
+	fx_json_str(o, "class", r->name);
+	fx_json_u64(o, "edge", r->edge);
+	fx_json_str(o, "dir", dir_name[r->dir]);
 	if (r->roce && r->key.qp)
 		fx_json_u64(o, "qp", r->key.qp);
+	fx_nic_count_put(o, c);
 	return o;
 }
 

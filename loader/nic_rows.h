@@ -49,5 +49,7 @@ struct json_object *fx_nic_graph_json(const struct fx_nic_views *v);
 /* Put the devices with their edges and counters into @o: "nic", "dpu". */
 void fx_nic_views_put(struct json_object *o, const struct fx_nic_views *v);
 void fx_nic_views_print(const struct fx_nic_views *v);
+/* The counters of an edge, by their names. */
+void fx_nic_count_put(struct json_object *o, const struct fx_nic_count *c);
 
 #endif /* FX_NIC_ROWS_H */

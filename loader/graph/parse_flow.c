@@ -107,7 +107,7 @@ static void take_roce(struct fx_graph *g, const struct fx_key *k,
 	else
 		fx_diag_help(fx_diag(g->diags, FX_E_FLOW, v->pos,
 				     "'rocev2' says which queue pair"),
-			     "rocev2: { qp: 17 }, or rocev2: tag and then `fabricctl tag GRAPH EDGE qp=17`");
+			     "rocev2: { qp: 17 }, or rocev2: tag and then `fabricctl tag GRAPH EDGE --qp 17`");
 }
 
 static const struct fx_key flow_keys[] = {

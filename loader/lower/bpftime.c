@@ -10,6 +10,7 @@
 #include "../graph/copies.h"
 #include "../graph/graph.h"
 #include "../json.h"
+#include "../maps.h"
 #include "../util.h"
 #include "gpu.h"
 #include "gpu_rules.h"
@@ -101,7 +102,9 @@ enum fx_rc fx_lower_bpftime(const struct fx_lower_in *in, struct fx_lowered *out
 	rc = fx_gpu_compile(in, "bpftime", text, NULL, &object, &size);
 	if (rc == FX_RC_OK)
 		rc = fx_gpu_inspect(in, &fx_bpftime_rules, object, size, "fx_copy_0",
-				    FX_LANES_NONE, &out->classes, &code);
+				    FX_LANES_NONE, &code);
+	if (rc == FX_RC_OK)
+		rc = fx_map_classes_json(in->policy, object, size, &out->classes);
 	if (rc != FX_RC_OK)
 		goto out;
 	out->about = about(in->g, p, row, n);

@@ -49,9 +49,9 @@ void fx_dpu_fault(struct fx_dpu_object *o, enum fx_dpu_rule rule, u32 insn,
 
 	if (o->n_fault == FX_DPU_MAX_FAULTS)
 		return;
-	/* one of a kind at one place is enough */
+	/* one at one place is enough: what was seen first is closest to the source */
 	for (u32 i = 0; i < o->n_fault; i++)
-		if (o->fault[i].rule == rule && o->fault[i].insn == insn)
+		if (insn != FX_DPU_NO_INSN && o->fault[i].insn == insn)
 			return;
 	f = &o->fault[o->n_fault++];
 	f->rule = rule;
@@ -132,15 +132,14 @@ static void check_call(struct walk *w, u32 at)
 {
 	const struct bpf_insn *i = &w->o->insn[at];
 
-	if (i->src_reg == BPF_PSEUDO_CALL) {
+	if (i->src_reg == BPF_PSEUDO_CALL)
 		fx_dpu_fault(w->o, FX_DPU_RULE_CALL, at, "calls a function that is not inlined");
-	} else if (i->src_reg) {
+	else if (i->src_reg)
 		fx_dpu_fault(w->o, FX_DPU_RULE_HELPER, at, "calls a function of the kernel");
-	} else if (i->imm == FX_DPU_HELPER_LOOKUP || i->imm == FX_DPU_HELPER_CLOCK) {
+	else if (i->imm == FX_DPU_HELPER_LOOKUP || i->imm == FX_DPU_HELPER_CLOCK)
 		w->o->helpers |= 1ULL << i->imm;
-	} else {
+	else
 		fx_dpu_fault(w->o, FX_DPU_RULE_HELPER, at, "calls the helper %d", i->imm);
-	}
 }
 
 static void check_atomic(struct walk *w, u32 at)

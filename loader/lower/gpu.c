@@ -12,7 +12,6 @@
 #include "../graph/copies.h"
 #include "../graph/graph.h"
 #include "../json.h"
-#include "../maps.h"
 #include "../util.h"
 #include "clang.h"
 #include "gpu.h"
@@ -103,17 +102,21 @@ enum fx_rc fx_gpu_compile(const struct fx_lower_in *in, const char *device,
 
 /* Maps that are neither the glue's nor of a class are errors. */
 static void check_classes(struct fx_diags *d, const struct fx_bytecode *c,
-			  struct json_object *classes)
+			  const char *device)
 {
 	struct btf *btf = bpf_object__btf(c->obj);
-	struct fx_map_desc desc;
 	struct bpf_map *map;
 
 	bpf_object__for_each_map(map, c->obj) {
 		const char *name = bpf_map__name(map), *class = fx_map_class_of(btf, name);
 
-		if (class && !fx_map_describe(c->obj, map, &desc))
-			fx_map_json_add(classes, &desc);
+		if (class && strcmp(class, "local") && strcmp(class, "counter"))
+			fx_diag_help(fx_diag(d, FX_E_GPU_MAP, whole,
+					     "the map '%s' is of class '%s', which the device '%s' does not have: no agent of ours brings there what others write",
+					     name, class, device),
+				     "the nearest that works is 'local', which who loads the program can write from outside");
+		else if (class)
+			continue;
 		else if (bpf_map__is_internal(map) && !strstr(name, ".rodata"))
 			fx_diag_help(fx_diag(d, FX_E_POLICY_CLASS, whole,
 					     "the policy has variables (%s), and nothing says what devices see of each other's",
@@ -137,8 +140,7 @@ static bool has_prog(const struct fx_bytecode *c, const char *name)
 
 enum fx_rc fx_gpu_inspect(const struct fx_lower_in *in, const struct fx_device_rules *r,
 			  const char *object, size_t size, const char *prog,
-			  enum fx_lanes lanes, struct json_object **classes,
-			  struct fx_bytecode *c)
+			  enum fx_lanes lanes, struct fx_bytecode *c)
 {
 	struct fx_diags *d;
 	const char *wrong;
@@ -160,8 +162,7 @@ enum fx_rc fx_gpu_inspect(const struct fx_lower_in *in, const struct fx_device_r
 				     r->device),
 			     "write its body as FX_GUARD(move) of <fabric_ext/portable.bpf.h> and end with FX_PORTABLE(), or compile it for the kernel alone: --device kernel");
 	} else {
-		*classes = fx_json_object();
-		check_classes(d, c, *classes);
+		check_classes(d, c, r->device);
 		fx_check_rules(c, r, in->policy, lanes != FX_LANES_NONE, d);
 		if (lanes != FX_LANES_NONE)
 			fx_simt_check(c, r, in->policy, lanes == FX_LANES_APART, d);

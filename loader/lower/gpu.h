@@ -12,7 +12,6 @@
 struct fx_bytecode;
 struct fx_device_rules;
 struct fx_diags;
-struct json_object;
 
 /* Does an edge cross a GPU with `copies`, as this device sees them? */
 bool fx_crosses_bpftime(const struct fx_graph *g);
@@ -57,13 +56,11 @@ enum fx_rc fx_gpu_compile(const struct fx_lower_in *in, const char *device,
  * fx_gpu_inspect() - is the object one for the device?
  * @prog: a program that it has, when the policy is a portable one
  * @lanes: how lanes of a GPU run it
- * @classes: out: of the policy's maps
  * @c: out: its code; release with fx_bytecode_close(), also after an error
  */
 enum fx_rc fx_gpu_inspect(const struct fx_lower_in *in, const struct fx_device_rules *r,
 			  const char *object, size_t size, const char *prog,
-			  enum fx_lanes lanes, struct json_object **classes,
-			  struct fx_bytecode *c);
+			  enum fx_lanes lanes, struct fx_bytecode *c);
 
 /**
  * fx_bpftime_json() - the object as `bpftimetool import` takes it

@@ -64,7 +64,7 @@ static enum fx_rc check_ptx(const struct fx_lower_in *in, const char *ptx, const
 }
 
 /* The same body as eBPF, which has lines, and helpers by number. */
-static enum fx_rc check_body(const struct fx_lower_in *in, struct json_object **classes)
+static enum fx_rc check_body(const struct fx_lower_in *in)
 {
 	struct fx_bytecode code = { 0 };
 	char *object = NULL;
@@ -75,7 +75,7 @@ static enum fx_rc check_body(const struct fx_lower_in *in, struct json_object **
 			    NULL, &object, &size);
 	if (rc == FX_RC_OK)
 		rc = fx_gpu_inspect(in, &fx_ptx_rules, object, size, "fx_guard_lane",
-				    FX_LANES_APART, classes, &code);
+				    FX_LANES_APART, &code);
 	fx_bytecode_close(&code);
 	free(object);
 	return rc;
@@ -92,7 +92,7 @@ enum fx_rc fx_lower_ptx(const struct fx_lower_in *in, struct fx_lowered *out)
 	enum fx_rc rc;
 	size_t size;
 
-	rc = check_body(in, &out->classes);
+	rc = check_body(in);
 	if (rc == FX_RC_OK)
 		rc = fx_gpu_compile(in, "ptx", "#define FX_FOR_GPU 1\n#define FX_FOR_PTX 1\n",
 				    target, &ptx, &size);

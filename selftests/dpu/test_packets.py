@@ -45,7 +45,8 @@ def one_port(lab):
         port.send(*[ethernet(0x88b5, b"x" * 50)] * 6)
         total = 100 + 30 + 20 + 12 + 9 + 6
         dpu.wait_received(total)
-        same(a.wait("in", total)["in"], {"packets": total, "no_edge": 13, "malformed": 0, "malformed_refused": 0})
+        seen = a.wait("in", total)["in"]
+        same((seen["packets"], seen["no_edge"], seen["malformed"]), (total, 13, 0))
         same(counts(a), {"passes": (100, 5050, 0, 0, 0), "drops": (0, 0, 30, 960, 0), "marks": (20, 640, 0, 0, 20),
                          "six": (9, 29, 0, 0, 0), "tagged": (5, 160, 0, 0, 0), "out": (0,) * 5, "out_drops": (0,) * 5})
         same(dpu.info()["received"], total)

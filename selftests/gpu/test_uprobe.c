@@ -71,7 +71,7 @@ struct script {
 static struct script *script;
 static struct bpf_object *obj;
 static struct bpf_link *link_of[2 * FUNCTIONS];
-static char dir[] = "/tmp/gpu_uprobe.XXXXXX";
+static char dir[32];
 static struct fx_copy_record record[4096];
 static u32 n_record;
 
@@ -92,7 +92,7 @@ static void put_file(const char *path, const char *fmt, const char *arg)
 	assert_int_equal(fclose(f), 0);
 }
 
-static int run(const char *program, char *const argv[])
+static int run(const char *const *argv)
 {
 	pid_t pid = fork();
 	int status;
@@ -100,7 +100,7 @@ static int run(const char *program, char *const argv[])
 	if (!pid) {
 		/* standard output is for the results */
 		dup2(STDERR_FILENO, STDOUT_FILENO);
-		execv(program, argv);
+		execv(argv[0], (char *const *)argv);
 		_exit(127);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
@@ -130,21 +130,18 @@ static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
 
 static int compile_and_attach(void **state)
 {
-	char *yaml, *source, *bundle, *object;
+	char *yaml = in_dir("graph.yaml"), *source = in_dir("policy.bpf.c");
+	char *bundle = in_dir("bundle"), *object = in_dir("bundle/bpftime/policy.bpf.o");
+	const char *const compile[] = { FX_CTL, "compile", yaml, source, "-o", bundle,
+					"--device", "bpftime", NULL };
 	struct bpf_program *prog;
 	int rc = -1;
 	u32 n = 0;
 
 	(void)state;
-	assert_non_null(mkdtemp(dir));
-	yaml = in_dir("graph.yaml");
-	source = in_dir("policy.bpf.c");
-	bundle = in_dir("bundle");
-	object = in_dir("bundle/bpftime/policy.bpf.o");
 	put_file(yaml, graph, FX_COPY_LIB);
 	put_file(source, policy, FX_TOP);
-	if (run(FX_CTL, (char *[]){ FX_CTL, "compile", yaml, source, "-o", bundle,
-				    "--device", "bpftime", NULL }))
+	if (run(compile))
 		goto out;
 	script = mmap(NULL, sizeof(*script), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		      -1, 0);
@@ -179,21 +176,21 @@ out:
 
 static int clean(void **state)
 {
-	char *arg[] = { "rm", "-rf", dir, NULL };
+	const char *const arg[] = { "/bin/rm", "-rf", dir, NULL };
 
 	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(link_of); i++)
 		bpf_link__destroy(link_of[i]);
 	bpf_object__close(obj);
-	return run("/bin/rm", arg);
+	return run(arg);
 }
 
 /* In the child: the library, as any program finds it, and the calls. */
 static int play(void)
 {
 	void *lib = dlopen(FX_COPY_LIB, RTLD_NOW);
-	int (*cuda)(void *, const void *, size_t, int);
-	void *(*plain[FUNCTIONS])(void *, const void *, size_t) = { 0 };
+	__typeof__(fx_put) *plain[FUNCTIONS] = { 0 };
+	__typeof__(cudaMemcpy) *cuda;
 
 	if (!lib)
 		return 1;
@@ -233,7 +230,7 @@ static int play(void)
 
 static void *many_puts(void *arg)
 {
-	void *(*put)(void *, const void *, size_t) = *(void *(**)(void *, const void *, size_t))arg;
+	__typeof__(fx_put) *put = *(__typeof__(fx_put) **)arg;
 	static char from[SIZE];
 	char *to = malloc(SIZE);
 
@@ -462,6 +459,9 @@ int main(void)
 		cmocka_unit_test(detached),
 	};
 
+	strcpy(dir, "/tmp/gpu_uprobe.XXXXXX");
+	if (!mkdtemp(dir))
+		return 1;
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests_name(__FILE__, tests, compile_and_attach, clean);
 }

@@ -11,6 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
+import dpu_cases  # noqa: E402
 from fxtest import DEFAULT_MODEL, GRAPH, POLICY, Run, main, same, want, write  # noqa: E402
 
 # (code, text of GRAPH, what stands there in the faulty graph, and in the twin).
@@ -532,7 +533,7 @@ UNUSED = "static __noinline __u64 twice(__u64 n) { asm volatile(\"\" : \"+r\"(n)
 LOOP = "for (__u32 i = 0; i < %s; i++) { asm volatile(\"\" : : \"r\"(i)); fx_count(&own, 0, 1); }"
 GPU_POLICIES = [
     (1401, "cuda", "if (lane() == 3) fx_count(&own, 0, 1);", "fx_count(&own, 0, lane() & 1);"),
-    (1401, "cuda", "__u64 *m = fx_at(&own, 1); if (m && *(volatile __u64 *)m > 9) return fx_drop(EPERM);",
+    (1401, "cuda", "struct fx_counter *m = fx_map_entry(&own, 1); if (m && *(volatile __u64 *)m > 9) return fx_drop(EPERM);",
      "if (*n > 9) return fx_drop(EPERM);"),
     (1401, "cuda", "if (fx_now() > 9) return fx_drop(EPERM);", "fx_count(&own, 0, fx_now());"),
     (1402, "cuda", "__u32 key = lane() & 3; (bpf_map_lookup_elem)(&shared, &key);",
@@ -646,6 +647,24 @@ def device_case(_):
     shutil.rmtree(out)
 
 
+def dpu_case(code, faulty, twin):
+    """Refused with the line, the device and a way out; the twin runs."""
+    graph, out = write("dpu.yaml", dpu_cases.GRAPH), write("policy/x", "").parent / "dpu"
+    faulty, line = dpu_cases.text(faulty)
+    run = Run("compile", "-j", graph, write("faulty.bpf.c", faulty), "-o", out)
+    same(run.rc, 1, run.err)
+    found = run.json["diagnostics"]
+    same({d["code"] for d in found}, {f"FX{code:04}"}, found)
+    want(all("'dpu'" in d["message"] and d["help"] for d in found), found)
+    if line:
+        want(line in [d.get("line") for d in found], f"line {line}:", found)
+    twin, _ = dpu_cases.text(twin)
+    run = Run("compile", "-j", graph, write("twin.bpf.c", twin), "-o", out)
+    same(run.rc, 0, "twin:", run.out, run.err)
+    want(json.loads((out / "manifest.json").read_text(encoding="utf-8"))["dpu"][0]["verified"], "verified")
+    shutil.rmtree(out)
+
+
 def policy_case(code, faulty, twin, graph=GRAPH):
     graph = write("graph.yaml", graph)
     bundle = write("policy/graph.yaml", GRAPH).parent / "bundle"
@@ -722,6 +741,7 @@ def tests():
     cases += [(code, "portable policy", portable_case, faulty, twin) for code, faulty, twin in PORTABLES]
     cases += [(code, f"{device} policy", gpu_case, device, faulty, twin) for code, device, faulty, twin in GPU_POLICIES]
     cases += [(1412, "map on a GPU", gpu_map_case), (1413, "slow helper", gpu_slow_case)]
+    cases += [(code, "policy for a DPU", dpu_case, faulty, twin) for code, faulty, twin in dpu_cases.CASES]
     cases.append((3009, "--device", device_case))
     cases.append((1111, "the line", map_at_its_line))
     return [(f"FX{code:04} {name}", function, code, *args) for code, name, function, *args in cases] + \

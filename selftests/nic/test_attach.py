@@ -254,6 +254,27 @@ def tells(_):
         want("insmod" in run.err, run.err)
 
 
+def devices_add_up(lab):
+    """An edge from one device to another is counted at both, and together."""
+    text = graph([], nics=["v0", "w0"]) + (
+        "  - { edge: fwd, from: nic0, to: nic1, bytes: 1024, owner: borrow, flow: { udp: 7000 } }\n"
+        "  - { edge: in, from: nic1, to: host, bytes: 1024, owner: borrow, flow: { udp: 7001 } }\n")
+    bundle = compile_bundle(text, name="sum")
+    same(Run("attach", "--pin", bundle).rc, 0)
+    with Peer(lab):
+        Port("v1").send(frame(7000, b"x" * 10), frame(7000, b"x" * 20))
+    Port("w0").send(frame(7000, b"x" * 5))
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        got = {e["class"]: (e["edge"], e["crossings"], e["packets"], e["bytes"], e["refused"])
+               for e in Run("stat", "-j", "lab").json["edges"]}
+        if got["fwd"][2] == 3:
+            break
+    same(got, {"fwd": (0, 2, 3, 35, 0), "in": (1, 1, 0, 0, 0)})
+    want("CROSSINGS" in Run("stat", "lab").out, "table")
+    same(Run("detach", "lab").rc, 0)
+
+
 def half_made_pins(_):
     """What an attach that was killed has left is not in the way of list and detach."""
     before = ours()
@@ -287,4 +308,4 @@ if __name__ == "__main__":
     os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=1")
     sys.exit(main(tests_of(Lab(), [
         detach_leaves_nothing, attach_is_all_or_nothing, one_graph_once, altered, flows_that_are_not_the_graphs,
-        audit_and_bypass, foreground, device_goes, nothing_is_lost, tells, half_made_pins, not_for_everybody])))
+        audit_and_bypass, foreground, device_goes, nothing_is_lost, tells, devices_add_up, half_made_pins, not_for_everybody])))

@@ -112,7 +112,8 @@ static int open_kernel(struct executor *e, const char *path, const struct test_e
 static int run_syscall(struct executor *e, const struct test_move *m, struct fx_verdict *v)
 {
 	struct fx_dpu_context ctx = { .move = m->move };
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &ctx, .ctx_size_in = sizeof(ctx));
+	struct bpf_test_run_opts opts = { .sz = sizeof(opts), .ctx_in = &ctx,
+					  .ctx_size_in = sizeof(ctx) };
 
 	if (bpf_prog_test_run_opts(e->prog, &opts) || opts.retval)
 		return fail("the program cannot be run: %s", strerror(errno));
@@ -148,8 +149,9 @@ static size_t packet(const struct fx_move *m, u8 *p)
 static int carried_out(const struct fx_verdict *v, u32 retval, const u8 *out, size_t meta)
 {
 	u32 word[3] = { 0 };
+	const bool drops = v->action == FX_DROP, dropped = retval == XDP_DROP;
 
-	if ((v->action == FX_DROP) != (retval == XDP_DROP))
+	if (drops != dropped)
 		return fail("XDP returns %u for the action %u", retval, v->action);
 	if (v->action != FX_MARK)
 		return meta ? fail("XDP marks a packet that the body does not mark") : 0;
@@ -167,10 +169,12 @@ static int run_xdp(struct executor *e, const struct test_move *m, struct fx_verd
 	struct xdp_md ctx = { .data_end = size };
 	struct test_answer a = { 0 };
 	const u32 zero = 0;
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = in, .data_size_in = size,
-		    .data_out = out, .data_size_out = sizeof(out),
-		    .ctx_in = &ctx, .ctx_size_in = sizeof(ctx),
-		    .ctx_out = &ctx, .ctx_size_out = sizeof(ctx));
+	struct bpf_test_run_opts opts = {
+		.sz = sizeof(opts), .data_in = in, .data_size_in = size,
+		.data_out = out, .data_size_out = sizeof(out),
+		.ctx_in = &ctx, .ctx_size_in = sizeof(ctx),
+		.ctx_out = &ctx, .ctx_size_out = sizeof(ctx),
+	};
 	struct fx_move want = m->move;
 
 	if (put(e, "test_answer", &zero, &a))

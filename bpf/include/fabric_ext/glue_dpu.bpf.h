@@ -19,8 +19,7 @@
  * the kernel.
  */
 #define FX_PORTABLE(policy, drops, ...)					\
-const struct fx_nic_policy fx_dpu_about SEC(FX_DPU_ABOUT)		\
-	__attribute__((used)) = {					\
+const struct fx_nic_policy fx_dpu_about SEC(FX_DPU_ABOUT) = {		\
 	.name = #policy,						\
 	.version = FX_NIC_VERSION,					\
 	.malformed = drops,						\

@@ -206,7 +206,7 @@ fx_account(const struct fx_crossing *c, const struct fx_ledger *l, struct fx_ver
  * A function of its own to the verifier, which would else follow each way that a
  * packet can be read through all of this.
  */
-__attribute__((noinline)) int fx_judge(struct fx_crossing *c)
+__noinline int fx_judge(struct fx_crossing *c)
 {
 	struct fx_ledger l = { .conf = fx_conf_of() };
 	struct fx_nic_row *row;

@@ -132,14 +132,15 @@ static __always_inline struct fx_verdict fx_mark(__u32 mark, __u32 priority)
 static __always_inline struct fx_verdict fx_redirect(__u32 queue)
 {
 	/* that the policy asks for queues, for whoever loads it */
-	static const volatile __u32 queues __attribute__((used))
-		SEC(".rodata.fx_queues") = 1;
+	static const volatile __u32 queues SEC(".rodata.fx_queues") = 1;
 
 	return (struct fx_verdict){ .action = FX_REDIRECT, .queue = queue };
 }
 #else
-struct fx_verdict fx_redirect(__u32 queue)
-	__attribute__((error("only what a network device receives can be redirected: let 'move->device == FX_DEVICE_NIC' guard the call, or give it a priority by fx_mark()")));
+#define FX_NO_QUEUES							\
+	"only what a network device receives can be redirected: let 'move->device == FX_DEVICE_NIC' guard the call, or give it a priority by fx_mark()"
+
+struct fx_verdict fx_redirect(__u32 queue) __attribute__((error(FX_NO_QUEUES)));
 #endif
 
 /* Nanoseconds of a clock that never goes back. */

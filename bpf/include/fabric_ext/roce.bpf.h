@@ -99,7 +99,7 @@ static __always_inline __u32 fx_roce_extended(__u32 transport, __u32 op)
 		size += 4;
 	if (fx_op_in(op, FX_OPS_ATOMIC))
 		size += 28;
-	/* what the atomic found, behind its acknowledgement */
+	/* what the atomic found, behind the AETH */
 	if (op == 0x12)
 		size += 8;
 	return size;
@@ -154,8 +154,7 @@ static __always_inline __u32 fx_roce_ops(__u32 transport)
  * A function of its own to the verifier, which else follows each of its ways
  * through all that comes after.
  */
-__attribute__((noinline)) int
-fx_parse_roce(const struct fx_roce_wire *w, __u32 size, struct fx_roce *r)
+__noinline int fx_parse_roce(const struct fx_roce_wire *w, __u32 size, struct fx_roce *r)
 {
 	__u32 transport, op, head, pad;
 	int rc = FX_PKT_FLOW;

@@ -1,0 +1,328 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What fabricctl makes for bpftime, for CUDA kernels and as PTX: by the rules
+that bpftime publishes, and as a module that needs nothing else."""
+
+import copy
+import hashlib
+import json
+import re
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "loader"))
+sys.dont_write_bytecode = True
+from fxtest import GRAPH, OUT, TOP, Run, Skip, main, same, want, write  # noqa: E402
+
+LIBRARY = OUT / "selftests/gpu/libfxcopy.so"
+SCHEMA = TOP / "Documentation/bpftime-import.schema.json"
+KV_GUARD = TOP / "bpf/policies/kv_guard.bpf.c"
+CPU_HELPERS = {1, 2, 3, 4, 5, 6, 7, 8, 14, 15, 16, 25, 45, 112, 113, 114, 130, 131, 132, 133, 160, 174, 182}
+CUDA_HELPERS = {1, 2, 3, 6, 14, 25, 501, 502, 503, 504, 505, 507, 508, 509, 510, 511}
+CALL, LOAD64 = 0x85, 0x18
+
+KV = """\
+fabric_ext: 1
+graph: kv
+params: { layers: 4, size: 64KiB }
+places:
+  gpu0: { kind: gpu, match: { driver: vgem }, copies: %s }
+  host: { kind: dram, match: { node: 0 } }
+edges:
+  - { edge: kv_in, for: i in layers, from: host, to: gpu0, bytes: size, owner: borrow, priority: 5 }
+  - { edge: kv_out, from: gpu0, to: host, bytes: 2 * size, owner: borrow }
+"""
+FUNCTIONS = f"{{ library: {LIBRARY}, functions: [cudaMemcpy, {{ fx_put: in }}, {{ fx_get: out }}] }}"
+KERNELS = "{ kernels: { _Z7kv_packPvS_m: kv_out, kv_fill: kv_in } }"
+
+UNIFORM = """\
+#include <fabric_ext/portable.bpf.h>
+
+FX_MAP(local, most, __u64, 8);
+FX_MAP(counter, seen, __u64, 2);
+
+FX_GUARD(move)
+{
+	__u64 *limit = fx_at(&most, move->edge);
+
+	fx_count(&seen, 0, move->bytes);
+	if (!limit || !*limit || move->bytes <= *limit)
+		return fx_pass();
+	fx_count(&seen, 1, move->bytes);
+	return fx_drop(ENOSPC);
+}
+
+FX_PORTABLE(p, FX_MALFORMED_PASS);
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+"""
+
+
+def compiled(copies, device=None, policy=UNIFORM, graph=KV):
+    """A bundle's directory."""
+    out = write("artifacts/x", "").parent / "bundle"
+    shutil.rmtree(out, ignore_errors=True)
+    run = Run("compile", write("kv.yaml", graph % copies if copies else graph), write("p.bpf.c", policy), "-o", out,
+              *(["-d", device] if device else []))
+    same(run.rc, 0, run.out, run.err)
+    return out
+
+
+class Object:
+    """An eBPF object: its programs by section, and its symbols."""
+
+    def __init__(self, path):
+        self.bytes = path.read_bytes()
+        want(self.bytes[:6] == b"\x7fELF\x02\x01", path)
+        (at,) = struct.unpack_from("<Q", self.bytes, 40)
+        size, count, names = struct.unpack_from("<HHH", self.bytes, 58)
+        heads = [struct.unpack_from("<IIQQQQIIQQ", self.bytes, at + i * size) for i in range(count)]
+        text = heads[names][4]
+        self.names = [self.string(text + head[0]) for head in heads]
+        self.section = {name: self.bytes[head[4]:head[4] + head[5]]
+                        for name, head in zip(self.names, heads) if head[1] == 1 and head[2] & 4 and head[5]}
+        table = next(head for head in heads if head[1] == 2)
+        strings = heads[table[6]][4]
+        self.functions = {}
+        for i in range(table[5] // 24):
+            name, info, _, home, _, _ = struct.unpack_from("<IBBHQQ", self.bytes, table[4] + i * 24)
+            if info & 15 == 2:
+                self.functions[self.string(strings + name)] = self.names[home]
+
+    def string(self, at):
+        return self.bytes[at:self.bytes.index(b"\0", at)].decode()
+
+    def helpers(self):
+        return {h for code in self.section.values() for h in helpers(code)}
+
+    def map_types(self):
+        """Of all maps, by what bpftool says of the object's BTF."""
+        path = write("object.o", self.bytes)
+        done = subprocess.run(["bpftool", "-j", "btf", "dump", "file", path], capture_output=True, text=True, check=True)
+        types = {t["id"]: t for t in json.loads(done.stdout)["types"]}
+        found = set()
+        maps = next(t for t in types.values() if t["kind"] == "DATASEC" and t["name"] == ".maps")
+        for var in maps["vars"]:
+            member = next(m for m in types[types[var["type_id"]]["type_id"]]["members"] if m["name"] == "type")
+            found.add(types[types[member["type_id"]]["type_id"]]["nr_elems"])
+        return found
+
+
+def helpers(code):
+    at = 0
+    while at < len(code):
+        op, regs, _, imm = struct.unpack_from("<BBhi", code, at)
+        if op == CALL:
+            same(regs, 0, "a call of a function that is not inlined")
+            yield imm
+        at += 16 if op == LOAD64 else 8
+
+
+def bpftime_object():
+    o = Object(compiled(FUNCTIONS, "bpftime") / "bpftime/policy.bpf.o")
+    same(set(o.section), {f"{kind}/{LIBRARY}:{name}" for kind in ("uprobe", "uretprobe")
+                          for name in ("cudaMemcpy", "fx_put", "fx_get")})
+    want(o.helpers() <= CPU_HELPERS, o.helpers())
+    same(o.map_types(), {1, 2, 6, 27})
+    # the functions of CUDA, where none are named
+    o = Object(compiled("{ }", "bpftime") / "bpftime/policy.bpf.o")
+    same(sorted(name for name in o.section if name.startswith("uprobe")),
+         ["uprobe/libcuda.so.1:cuMemcpyDtoHAsync_v2", "uprobe/libcuda.so.1:cuMemcpyDtoH_v2",
+          "uprobe/libcuda.so.1:cuMemcpyHtoDAsync_v2", "uprobe/libcuda.so.1:cuMemcpyHtoD_v2",
+          "uprobe/libcudart.so.12:cudaMemcpy", "uprobe/libcudart.so.12:cudaMemcpyAsync"])
+    # those of C, of a library that is named
+    o = Object(compiled("{ library: libc.so.6 }", "bpftime") / "bpftime/policy.bpf.o")
+    same(sorted(name for name in o.section if name.startswith("uprobe")),
+         ["uprobe/libc.so.6:memcpy", "uprobe/libc.so.6:memmove"])
+
+
+def import_form():
+    try:
+        import jsonschema
+    except ImportError as error:
+        raise Skip("python3-jsonschema is not installed") from error
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    check = jsonschema.Draft202012Validator
+    check.check_schema(schema)
+    path = compiled(FUNCTIONS, "bpftime") / "bpftime/import.json"
+    form = json.loads(path.read_text(encoding="utf-8"))
+    same([e.message for e in check(schema).iter_errors(form)], [])
+    kinds = {}
+    for key, value in form.items():
+        kinds.setdefault(value["type"], {})[int(key)] = value
+    maps, programs, events = (kinds[f"bpf_{k}_handler"] for k in ("map", "prog", "perf_event"))
+    same((len(programs), len(events)), (6, 6))
+    want({"most", "seen", "fx_copy_counts", "fx_copy_records"} <= {m["name"] for m in maps.values()}, maps)
+    # functions at the offsets that the library has
+    symbols = subprocess.run(["nm", "-D", LIBRARY], capture_output=True, text=True, check=True).stdout
+    at = {name: int(value, 16) for value, name in re.findall(r"^([0-9a-f]+) T (\w+)$", symbols, re.M)}
+    same({(e["attr"]["type"], e["attr"]["offset"]) for e in events.values()},
+         {(kind, at[name]) for kind in (6, 7) for name in ("cudaMemcpy", "fx_put", "fx_get")})
+    for program in programs.values():
+        code = bytes.fromhex(program["attr"]["insns"])
+        same(len(code), 8 * program["attr"]["cnt"])
+        want(set(helpers(code)) <= CPU_HELPERS, program["name"])
+        want(set(program["attr"]["attach_fds"]) <= set(events), program["name"])
+        place = 0
+        while place < len(code):
+            op, regs, _, imm = struct.unpack_from("<BBhi", code, place)
+            if op == LOAD64 and regs >> 4 == 1:
+                want(imm in maps, program["name"])
+            place += 16 if op == LOAD64 else 8
+    # what the schema is for: each of these is found
+    for key, change in ((next(iter(maps)), ("attr", "map_extra")), (next(iter(maps)), ("name",)),
+                        (next(iter(programs)), ("attr", "insns")), (next(iter(events)), ("enabled",)),
+                        (next(iter(events)), ("attr", "_module_name"))):
+        other = copy.deepcopy(form)
+        inner = other[str(key)]
+        for step in change[:-1]:
+            inner = inner[step]
+        del inner[change[-1]]
+        want(list(check(schema).iter_errors(other)), "not found:", change)
+    other = copy.deepcopy(form)
+    other[str(next(iter(maps)))]["attr"]["map_type"] = 1502
+    want(list(check(schema).iter_errors(other)), "a map of a GPU")
+
+
+def import_left_out():
+    """Without the library there are no offsets; with constants, no place for them."""
+    out = compiled("{ }", "bpftime")
+    want(not (out / "bpftime/import.json").exists(), "functions of a library that is not here")
+    table = UNIFORM.replace("FX_GUARD(", "static const __u64 sizes[8] = { 1, 2, 5, 9, 4, 7, 3, 8 };\n\nFX_GUARD(", 1) \
+        .replace("if (!limit", "if (sizes[move->edge & 7] == move->bytes || !limit")
+    out = compiled(FUNCTIONS, "bpftime", table)
+    want(not (out / "bpftime/import.json").exists(), "constants in memory")
+    want((out / "bpftime/policy.bpf.o").exists(), "the object")
+
+
+def cuda_object():
+    o = Object(compiled(KERNELS, "cuda") / "cuda/policy.bpf.o")
+    same(o.functions, {"cuda__copy_0": "kprobe/_Z7kv_packPvS_m", "cuda__copy_1": "kprobe/kv_fill"})
+    want(o.helpers() <= CUDA_HELPERS, o.helpers())
+    same(o.map_types(), {1502, 1503})
+    want(not [n for n in o.names if n.startswith((".rodata", ".data", ".bss")) and n in o.section], o.names)
+
+
+def kv_guard_on_lanes():
+    """It decides by the clock, which each lane reads for itself."""
+    run = Run("compile", "-j", "-d", "cuda", write("kv.yaml", KV % KERNELS), KV_GUARD, "-o", write("x/y", "").parent / "b")
+    same(run.rc, 1)
+    source = KV_GUARD.read_text(encoding="utf-8").splitlines()
+    found = {d["code"]: d for d in run.json["diagnostics"]}
+    same(set(found), {"FX1401", "FX1403"})
+    same(len(run.json["diagnostics"]), 2, "one body is in two programs, and told once")
+    want("now - w->since >= KV_WINDOW_NS" in source[found["FX1401"]["line"] - 1], found["FX1401"])
+    want("w->since = now" in source[found["FX1403"]["line"] - 1], found["FX1403"])
+    want("the clock" in found["FX1401"]["notes"][0]["message"], found["FX1401"])
+
+
+def warnings_in_json():
+    slow = UNIFORM.replace("FX_GUARD(", "static __u64 (* const pid)(void) = (void *)14;\n\nFX_GUARD(", 1) \
+        .replace("	fx_count(&seen, 0", "	pid();\n	fx_count(&seen, 0", 1)
+    run = Run("compile", "-j", "-d", "cuda", write("kv.yaml", KV % KERNELS), write("slow.bpf.c", slow), "-o",
+              write("x/y", "").parent / "b")
+    same(run.rc, 0, run.err)
+    same([(w["code"], w["severity"]) for w in run.json["warnings"]], [("FX1413", "warning")])
+
+
+def classes_elsewhere():
+    """No agent of ours gets to these devices."""
+    for cls in ("snapshot", "bounded", "coherent"):
+        more = ", 100" if cls == "bounded" else ""
+        policy = UNIFORM.replace("FX_GUARD(", f"FX_MAP({cls}, far, __u64, 4{more});\n\nFX_GUARD(", 1)
+        for copies, device in ((FUNCTIONS, "bpftime"), (KERNELS, "cuda"), ("{ ptx: sm_90 }", "ptx")):
+            run = Run("compile", "-d", device, write("kv.yaml", KV % copies), write("p.bpf.c", policy), "-o",
+                      write("x/y", "").parent / "b")
+            same(run.rc, 1, cls, device, run.out)
+            want("'far'" in run.err and cls in run.err and "nearest" in run.err, run.err)
+
+
+def ptx_module():
+    text = (compiled("{ ptx: sm_90 }", "ptx", KV_GUARD.read_text(encoding="utf-8")) / "ptx/policy.ptx").read_text(encoding="utf-8")
+    want(re.search(r"^\.version \d+\.\d+$", text, re.M), "version")
+    same(re.findall(r"^\.target (.*)$", text, re.M), ["sm_90"])
+    same(re.findall(r"^\.address_size (\d+)$", text, re.M), ["64"])
+    same(re.findall(r"^\.visible \.entry (\w+)\($", text, re.M), ["fx_guard_moves"])
+    same(re.findall(r"^\s*(?:call|\.extern|bar\.|barrier).*$", text, re.M), [])
+    # the policy's maps, with as many bytes as their entries have
+    same({name: int(size) for name, size in re.findall(r"^\.visible \.global \.align 8 \.b8 (\w+)\[(\d+)\];$", text, re.M)},
+         {"windows": 16384 * 16 + 16, "kv_bytes": 2 * 8 + 16})
+    # lanes add to what they share, and neither load nor store alone
+    same(len(re.findall(r"atom\.(?:\w+\.)*add\.u64", text)), 3)
+    want(re.search(r"^\.target sm_80$", (compiled("{ ptx: sm_80 }", "ptx") / "ptx/policy.ptx").read_text(encoding="utf-8"),
+                   re.M), "another architecture")
+
+
+def ptx_assembles():
+    ptxas = shutil.which("ptxas")
+    if not ptxas:
+        raise Skip("ptxas is not installed")
+    path = compiled("{ ptx: sm_90 }", "ptx", KV_GUARD.read_text(encoding="utf-8")) / "ptx/policy.ptx"
+    done = subprocess.run([ptxas, "-arch=sm_90", "-o", path.parent / "policy.cubin", path], capture_output=True, text=True,
+                          check=False)
+    same(done.returncode, 0, done.stderr)
+
+
+def without_copies():
+    out = write("artifacts/x", "").parent / "bundle"
+    graph, policy = write("g.yaml", GRAPH), write("p.bpf.c", UNIFORM)
+    run = Run("compile", "-j", graph, policy, "-o", out)
+    same((run.rc, run.json["devices"]), (0, "kernel"), run.err)
+    for device in ("bpftime", "cuda", "ptx"):
+        run = Run("compile", "-j", "-d", device, graph, policy, "-o", out)
+        same((run.rc, [d["code"] for d in run.json["diagnostics"]]), (1, ["FX3009"]))
+        want("copies" in run.json["diagnostics"][0]["help"], run.out)
+
+
+def all_devices():
+    """In one bundle; a byte of any part is missed."""
+    copies = f"{{ library: {LIBRARY}, functions: [{{ fx_put: in }}], kernels: {{ kv_pack: kv_out }}, ptx: sm_90 }}"
+    out = compiled(copies)
+    manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
+    files = {"kernel/policy.bpf.o", "bpftime/policy.bpf.o", "bpftime/import.json", "cuda/policy.bpf.o", "ptx/policy.ptx"}
+    want(files <= set(manifest["files"]), manifest["files"])
+    same([f["name"] for f in manifest["bpftime"]["functions"]], ["fx_put"])
+    same([(r["edge"], r["way"], r["bytes"], r["first"], r["count"]) for r in manifest["bpftime"]["rows"]],
+         [("kv_in", "in", 65536, 0, 4), ("kv_out", "out", 131072, 4, 1)])
+    same(manifest["cuda"]["kernels"], [{"name": "kv_pack", "edge": "kv_out"}])
+    same(manifest["ptx"], {"arch": "sm_90", "kernel": "fx_guard_moves"})
+    for name in sorted(files):
+        path = out / name
+        whole = path.read_bytes()
+        digest = hashlib.sha256(whole).hexdigest()
+        path.write_bytes(whole[:-2] + bytes([whole[-2] ^ 1]) + whole[-1:])
+        run = Run("attach", out)
+        same(run.rc, 1)
+        want(name in run.err and "manifest" in run.err, run.err)
+        path.write_bytes(whole)
+        same(hashlib.sha256(path.read_bytes()).hexdigest(), digest)
+
+
+def nothing_to_attach():
+    for copies, device in ((FUNCTIONS, "bpftime"), (KERNELS, "cuda"), ("{ ptx: sm_90 }", "ptx")):
+        run = Run("attach", compiled(copies, device), timeout=20)
+        same((run.rc, run.err.count("\n")), (1, 1), run.err)
+        want(device in run.err, run.err)
+
+
+def rows():
+    """Sizes by which copies are told apart: as many as fit, and one more."""
+    for n, rc in ((64, 0), (65, 1)):
+        graph = KV.replace("bytes: size,", "bytes: size + i,").replace("layers: 4", f"layers: {n - 1}") % "{ }"
+        run = Run("compile", "-j", write("rows.yaml", graph))
+        same(run.rc, rc, run.out, run.err)
+        if rc:
+            same([d["code"] for d in run.json["diagnostics"]], ["FX1201"])
+
+
+sys.exit(main([
+    ("bpftime: sections, helpers, map types", bpftime_object), ("bpftime: the form of bpftimetool import", import_form),
+    ("bpftime: the form is left out", import_left_out), ("cuda: sections, names, helpers, map types", cuda_object),
+    ("cuda: kv_guard decides by the clock", kv_guard_on_lanes), ("cuda: warnings with -j", warnings_in_json),
+    ("map classes", classes_elsewhere), ("ptx: a module", ptx_module), ("ptx: ptxas", ptx_assembles),
+    ("without copies", without_copies), ("all devices in a bundle", all_devices), ("nothing to attach", nothing_to_attach),
+    ("rows of edges", rows),
+]))
