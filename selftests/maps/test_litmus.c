@@ -7,36 +7,20 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/bpf.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "litmus.h"
-#include "lower/map_class.h"
-#include "maps.h"
-#include "maps_wire.h"
+#include "litmus_run.h"
 
 #define ROUNDS		100000
 #define EPOCHS		64	/* at least, while the readers read */
 #define TRIES		20	/* of what has to fail, where CPUs are rarely free */
-
-enum { SYSCALL, XDP, TC, EXECUTORS };
-
-static const char *const executor_name[EXECUTORS] = { "syscall", "xdp", "tc" };
-
-static struct bpf_object *obj[EXECUTORS];
-static int prog[EXECUTORS];
-static struct fx_map_list known;
-static struct fx_maps *maps;
-static char why[256];
 
 /* ---- running ----------------------------------------------------------- */
 
@@ -49,28 +33,6 @@ struct job {
 	int err;
 };
 
-static int ask(u32 executor, struct litmus *l)
-{
-	u8 packet[LITMUS_AT + sizeof(*l) + 16] = { 0 }, out[sizeof(packet)];
-	LIBBPF_OPTS(bpf_test_run_opts, run);
-
-	if (executor == SYSCALL) {
-		run.ctx_in = l;
-		run.ctx_size_in = sizeof(*l);
-	} else {
-		memcpy(packet + LITMUS_AT, l, sizeof(*l));
-		run.data_in = packet;
-		run.data_size_in = sizeof(packet);
-		run.data_out = out;
-		run.data_size_out = sizeof(out);
-	}
-	if (bpf_prog_test_run_opts(prog[executor], &run))
-		return -errno;
-	if (executor != SYSCALL)
-		memcpy(l, out + LITMUS_AT, sizeof(*l));
-	return 0;
-}
-
 static void *run(void *arg)
 {
 	struct job *j = arg;
@@ -80,7 +42,7 @@ static void *run(void *arg)
 	for (u32 i = 0; i < j->rounds && !j->err; i++) {
 		before = l.seen;
 		l.arg = i + 1;
-		j->err = ask(j->executor, &l);
+		j->err = litmus_ask(j->executor, &l);
 		j->back += l.seen < before;
 	}
 	j->at_end = l;
@@ -100,26 +62,19 @@ static void run_all(struct job *job, u32 n)
 		assert_int_equal(job[i].err, 0);
 }
 
-static int fd_of(const char *map)
-{
-	struct fx_wired *w = fx_maps_find(maps, map);
-
-	return w ? w->fd : bpf_map__fd(bpf_object__find_map_by_name(obj[SYSCALL], map));
-}
-
 static u64 word(const char *map, u32 i)
 {
 	u64 value[8] = { 0 };
 
-	assert_int_equal(bpf_map_lookup_elem(fd_of(map), &i, value), 0);
+	assert_int_equal(bpf_map_lookup_elem(litmus_fd(map), &i, value), 0);
 	return value[0];
 }
 
 static void ready(void)
 {
-	if (!*why)
+	if (!*litmus_why)
 		return;
-	print_message("# %s\n", why);
+	print_message("# SKIP %s\n", litmus_why);
 	skip();
 }
 
@@ -160,7 +115,7 @@ static u64 pass_messages(u32 op)
 	const struct { u64 word; } zero = { 0 };
 
 	for (u32 i = 1; i < 3; i++)
-		assert_int_equal(bpf_map_update_elem(fd_of("words"), &i, &zero, BPF_ANY), 0);
+		assert_int_equal(bpf_map_update_elem(litmus_fd("words"), &i, &zero, BPF_ANY), 0);
 	run_all(job, EXECUTORS);
 	/* they met: the receivers saw more than the last */
 	assert_true(job[1].at_end.seen || job[2].at_end.seen);
@@ -192,7 +147,7 @@ static u64 sum(void)
 		char file[32];
 
 		snprintf(file, sizeof(file), "counts@%s", executor_name[i]);
-		assert_int_equal(bpf_map_lookup_elem(fd_of(file), &zero, each), 0);
+		assert_int_equal(bpf_map_lookup_elem(litmus_fd(file), &zero, each), 0);
 		for (int j = 0; j < cpus; j++)
 			all += each[j];
 	}
@@ -220,26 +175,15 @@ struct publisher {
 	int err;
 };
 
-static int publish(struct publisher *p, u64 *table, u64 epoch)
+static int publish(const struct publisher *p, u64 *table, u64 epoch)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_RDONLY_PROG);
 	const u32 zero = 0;
-	int fd, err = 0;
 
-	for (u32 i = 0; i <= LITMUS_TABLE; i++)
+	if (!p->plain)
+		return litmus_publish(table, epoch);
+	for (u32 i = 0; i < LITMUS_TABLE; i++)
 		table[i] = epoch;
-	if (p->plain)
-		return bpf_map_update_elem(fd_of("plain_table"), &zero, table + 1, BPF_ANY) ?
-		       -errno : 0;
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "litmus", sizeof(zero),
-			    (LITMUS_TABLE + 1) * sizeof(*table), 1, &opts);
-	if (fd < 0)
-		return -errno;
-	if (bpf_map_update_elem(fd, &zero, table, BPF_ANY) ||
-	    bpf_map_update_elem(fd_of("table"), &zero, &fd, BPF_ANY))
-		err = -errno;
-	close(fd);
-	return err;
+	return bpf_map_update_elem(litmus_fd("plain_table"), &zero, table, BPF_ANY) ? -errno : 0;
 }
 
 static void *publish_on(void *arg)
@@ -319,91 +263,16 @@ static void last_writer_whole(void **state)
 	assert_true(bad);
 }
 
-/* ---- the programs ------------------------------------------------------ */
-
-static int list_maps(struct bpf_object *o)
-{
-	struct fx_map_desc d;
-	struct bpf_map *map;
-
-	known.map = calloc(FX_MAPS_MAX, sizeof(*known.map));
-	bpf_object__for_each_map(map, o) {
-		if (!fx_map_class_of(bpf_object__btf(o), bpf_map__name(map)))
-			continue;
-		if (fx_map_describe(o, map, &d))
-			return -EINVAL;
-		known.map[known.n++] = d;
-	}
-	return 0;
-}
-
-/* The plain ones are shared by hand. */
-static int share_plain(u32 i)
-{
-	static const char *const names[] = { "plain", "plain_table" };
-	int err = 0;
-
-	for (u32 j = 0; i && j < ARRAY_SIZE(names) && !err; j++)
-		err = bpf_map__reuse_fd(bpf_object__find_map_by_name(obj[i], names[j]),
-					fd_of(names[j]));
-	return err;
-}
-
-static int load(u32 i)
-{
-	char path[512];
-	int err;
-
-	snprintf(path, sizeof(path), LITMUS_DIR "/litmus_%s.bpf.o", executor_name[i]);
-	obj[i] = bpf_object__open_file(path, NULL);
-	if (!obj[i])
-		return -errno;
-	err = i ? 0 : list_maps(obj[i]);
-	if (!i)
-		maps = fx_maps_new("litmus", &known, FX_MAPS_NEW);
-	if (!err && fx_maps_before_load(maps, obj[i], executor_name[i]) != FX_RC_OK)
-		err = -EINVAL;
-	if (!err)
-		err = share_plain(i);
-	if (!err)
-		err = bpf_object__load(obj[i]);
-	if (!err && fx_maps_after_load(maps, obj[i]) != FX_RC_OK)
-		err = -EINVAL;
-	prog[i] = err ? -1 : bpf_program__fd(bpf_object__find_program_by_name(obj[i], "litmus_run"));
-	return err;
-}
-
 static int setup(void **state)
 {
 	(void)state;
-	if (geteuid()) {
-		snprintf(why, sizeof(why), "SKIP loading programs needs root");
-		return 0;
-	}
-	for (u32 i = 0; i < EXECUTORS; i++) {
-		int err = load(i);
-
-		/* a kernel that cannot is one thing, a program that is wrong another */
-		if (err == -EPERM || err == -ENOSYS) {
-			snprintf(why, sizeof(why), "SKIP this kernel loads no programs: %s",
-				 strerror(-err));
-			return 0;
-		}
-		if (err) {
-			print_error("litmus_%s.bpf.o: %s\n", executor_name[i], strerror(-err));
-			return -1;
-		}
-	}
-	return fx_maps_begin(maps) == FX_RC_OK ? 0 : -1;
+	return litmus_open() < 0 ? -1 : 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	for (u32 i = 0; i < EXECUTORS; i++)
-		bpf_object__close(obj[i]);
-	fx_maps_free(maps);
-	fx_map_list_free(&known);
+	litmus_close();
 	return 0;
 }
 
