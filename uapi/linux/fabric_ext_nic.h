@@ -82,6 +82,7 @@ struct fx_nic_conf {
 	__u32 count[FX_SECTS];		/* as in the graph's image */
 	__u32 rows;
 	__u8 digest[FX_DIGEST_LEN];	/* of the graph */
+	__u8 object[FX_DIGEST_LEN];	/* SHA-256 of the programs' ELF file */
 	char graph[FX_NAME_LEN];
 	char policy[FX_NAME_LEN];
 	char netdev[FX_NIC_NAME_LEN];
