@@ -556,6 +556,14 @@ static enum fx_rc pin_maps(struct fx_session *s, enum fx_rc rc)
 	return rc == FX_RC_OK ? pinned : rc;
 }
 
+static enum fx_rc put_in_force(struct fx_session *s)
+{
+	enum fx_rc rc = s->opt.repair ? repair(s) : s->opt.replace ? replace_all(s) :
+								   attach_all(s);
+
+	return s->pins && (rc == FX_RC_OK || s->opt.repair) ? pin_maps(s, rc) : rc;
+}
+
 enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 			     const struct fx_session_options *opt,
 			     struct fx_session **out)
@@ -598,9 +606,7 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 	if (rc == FX_RC_OK)
 		rc = fx_maps_begin(s->maps);
 	if (rc == FX_RC_OK)
-		rc = opt->repair ? repair(s) : opt->replace ? replace_all(s) : attach_all(s);
-	if (s->pins && (rc == FX_RC_OK || opt->repair))
-		rc = pin_maps(s, rc);
+		rc = put_in_force(s);
 	if (rc != FX_RC_OK)
 		goto fail;
 
