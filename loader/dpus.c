@@ -8,7 +8,7 @@
 #include "diag.h"
 #include "dpu.h"
 #include "dpus.h"
-#include "lower/dpu_verify.h"
+#include "lower/verify.h"
 #include "nic.h"
 #include "system.h"
 #include "util.h"
@@ -61,7 +61,7 @@ static enum fx_rc verify(const struct fx_dpus *d, const struct fx_bundle_dpu *pa
 		       d->bundle->dir, part->artifact->dpu);
 		return FX_RC_INPUT;
 	}
-	err = fx_dpu_verify(part->object, part->object_size, &why);
+	err = fx_verify(part->object, part->object_size, BPF_PROG_TYPE_SYSCALL, &why);
 	if (err) {
 		fx_err("dpu '%s': %s", part->artifact->dpu, why);
 		rc = err == -EINVAL ? FX_RC_INPUT : FX_RC_SYSTEM;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/fabric_ext_dpu.h>
 #include <sha256.h>
@@ -18,7 +19,7 @@
 #include "clang.h"
 #include "dpu.h"
 #include "dpu_object.h"
-#include "dpu_verify.h"
+#include "verify.h"
 
 static const struct fx_pos whole;
 
@@ -83,7 +84,7 @@ static void tell_faults(const char *source, const struct program *p, struct fx_d
 static void verify(struct program *p, struct fx_diags *d)
 {
 	char *why;
-	int err = fx_dpu_verify(p->bytes, p->size, &why);
+	int err = fx_verify(p->bytes, p->size, BPF_PROG_TYPE_SYSCALL, &why);
 
 	p->verified = !err;
 	if (err == -EPERM)

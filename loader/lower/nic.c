@@ -6,6 +6,7 @@
  */
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@
 #include "clang.h"
 #include "map_class.h"
 #include "nic.h"
+#include "verify.h"
 
 static const struct fx_pos whole;
 
@@ -132,6 +134,22 @@ static bool take_about(struct bpf_object *obj, struct fx_nic_policy *about)
 	       memchr(about->name, 0, sizeof(about->name));
 }
 
+/*
+ * What this kernel would refuse at attach is refused now. Who may not load
+ * programs, or has a kernel without tcx, learns of it then.
+ */
+static void verify(const char *object, size_t size, struct fx_diags *d)
+{
+	char *why;
+	int err = fx_verify(object, size, -1, &why);
+
+	if (err && err != -EPERM && err != -EOPNOTSUPP)
+		fx_diag_help(fx_diag(d, FX_E_POLICY_VERIFIER, whole,
+				     "the policy is no program for the device 'nic': %s", why),
+			     "loops need a bound that the verifier sees, pointers a check against NULL, and packets' programs have bpf_map_*, bpf_ktime_get_ns() and what else bpf-helpers(7) lists for XDP; nothing in them sleeps");
+	free(why);
+}
+
 static enum fx_rc inspect(const char *source, const char *object, size_t size,
 			  struct json_object **classes)
 {
@@ -156,6 +174,8 @@ static enum fx_rc inspect(const char *source, const char *object, size_t size,
 	*classes = fx_json_object();
 	bpf_object__for_each_map(map, obj)
 		check_map(d, map, obj, *classes);
+	if (!fx_diags_count(d))
+		verify(object, size, d);
 out:
 	rc = fx_diags_print(d) ? FX_RC_INPUT : FX_RC_OK;
 	fx_diags_free(d);

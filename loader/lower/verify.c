@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../bpflog.h"
+#include "../util.h"
+#include "verify.h"
+
+/* Said of the call to the function that does, over three lines. */
+#define SLEEPS	"functions that may sleep"
+
+static bool may_not(int err)
+{
+	return err == -EPERM || err == -EACCES;
+}
+
+/* What libbpf prints with a log, which it does not when the buffer is ours. */
+static char *with_log(const char *said, const char *log)
+{
+	const char *name = strstr(said, "prog '"), *end;
+
+	name = name ? name + strlen("prog '") : "?";
+	end = strchr(name, '\'');
+	return fx_asprintf("%slibbpf: prog '%.*s': -- BEGIN PROG LOAD LOG --\n%s-- END PROG LOAD LOG --\n",
+			   said, (int)(end ? end - name : 1), name, log);
+}
+
+/*
+ * The log's end, which the reason stands at. A buffer of libbpf's grows until
+ * all fits, with the program verified anew each time.
+ */
+#define LOG_BYTES	(256 << 10)
+
+int fx_verify(const void *object, size_t size, int type, char **why)
+{
+	char *log = fx_calloc(1, LOG_BYTES), *all;
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "policy",
+		    .kernel_log_buf = log, .kernel_log_size = LOG_BYTES);
+	struct bpf_program *prog;
+	struct bpf_object *obj;
+	bool looked_at;
+	int err;
+
+	*why = NULL;
+	fx_bpflog_start(false);
+	obj = bpf_object__open_mem(object, size, &opts);
+	err = obj ? 0 : -errno;
+	/* a program of another type would be verified by other rules */
+	if (!err && type >= 0)
+		bpf_object__for_each_program(prog, obj)
+			if ((int)bpf_program__type(prog) != type)
+				err = -EINVAL;
+	if (!err)
+		err = bpf_object__load(obj);
+	bpf_object__close(obj);
+	log[LOG_BYTES - 1] = '\0';
+	looked_at = *log;
+	all = with_log(fx_bpflog_text(), log);
+	free(log);
+	if (!err)
+		goto out;
+	/* the verifier says -EACCES too, of a program that it looked at */
+	if (may_not(err) && !looked_at) {
+		*why = fx_strdup("this process may not load BPF programs: it needs CAP_BPF and CAP_PERFMON");
+		err = -EPERM;
+		goto out;
+	}
+	*why = strstr(all, SLEEPS) ?
+	       fx_strdup("it calls a helper that may sleep, such as bpf_copy_from_user()") :
+	       fx_bpflog_reason(looked_at ? all : fx_bpflog_text());
+	err = !looked_at ? -EOPNOTSUPP : may_not(err) ? -EINVAL : err;
+out:
+	free(all);
+	return err;
+}

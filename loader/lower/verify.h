@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What was compiled, put before the verifier of the kernel that runs here. */
+#ifndef FX_LOWER_VERIFY_H
+#define FX_LOWER_VERIFY_H
+
+#include <stddef.h>
+
+/**
+ * fx_verify() - load an object's programs, and let go of them
+ * @object: an ELF file's bytes
+ * @size: how many
+ * @type: enum bpf_prog_type that all of them must be of, or -1
+ * @why: one sentence, to free(), unless 0 is returned
+ *
+ * Return: 0; -EPERM when this process may not load programs, so that nothing
+ * is known; -EOPNOTSUPP when they were not loaded, and not for what the verifier
+ * says; another -errno when it refuses them.
+ */
+int fx_verify(const void *object, size_t size, int type, char **why);
+
+#endif /* FX_LOWER_VERIFY_H */
