@@ -587,6 +587,21 @@ static enum fx_rc pin_maps(struct fx_session *s, enum fx_rc rc)
 	return rc == FX_RC_OK ? pinned : rc;
 }
 
+static enum fx_rc put_in_force(struct fx_session *s)
+{
+	enum fx_rc rc = s->opt.repair ? repair(s) : s->opt.replace ? replace_all(s) :
+								   attach_all(s);
+
+	if (!s->pins || (rc != FX_RC_OK && !s->opt.repair))
+		return rc;
+	if (rc == FX_RC_OK && s->opt.replace && pin_maps(s, rc) != FX_RC_OK) {
+		fx_err("the new policy of graph '%s' is in force all the same, and its maps cannot be read from outside; `fabricctl detach %s`, then attach",
+		       graph_name(s), graph_name(s));
+		return FX_RC_SYSTEM;
+	}
+	return s->opt.replace ? rc : pin_maps(s, rc);
+}
+
 enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 			     const struct fx_session_options *opt,
 			     struct fx_session **out)
@@ -631,15 +646,7 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 	if (rc == FX_RC_OK)
 		rc = fx_maps_begin(s->maps);
 	if (rc == FX_RC_OK)
-		rc = opt->repair ? repair(s) : opt->replace ? replace_all(s) : attach_all(s);
-	if (s->pins && (rc == FX_RC_OK || opt->repair)) {
-		const enum fx_rc done = rc;
-
-		rc = pin_maps(s, rc);
-		if (rc != done && opt->replace)
-			fx_err("the new policy of graph '%s' is in force, and its maps cannot be read from outside; `fabricctl detach %s`, then attach",
-			       graph_name(s), graph_name(s));
-	}
+		rc = put_in_force(s);
 	if (rc != FX_RC_OK)
 		goto fail;
 

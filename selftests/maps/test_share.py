@@ -165,7 +165,8 @@ def nothing_is_lost(lab):
     for name in ("x0", "x1"):
         lab.up(name)
     with Shared(nics=("v0", "x0")) as s:
-        same(Run("publish", "share", "rules", rules(1000)).rc, 0)
+        run = Run("publish", "share", "rules", rules(1000))
+        same(run.rc, 0, run.err)
         send(lab, 3, 5, "x1")
         same(s.map("seen")["sum"][:2], [3, 5])
         run = Run("attach", "--replace", s.bundle)
@@ -192,13 +193,15 @@ def nothing_is_lost(lab):
         sh("ip", "link", "del", "x0")
         sh("ip", "link", "add", "x0", "type", "veth", "peer", "name", "x1")
         refused(Run("attach", "--repair", other), "'ticket'", "--replace")
-        same(Run("attach", "--repair", s.bundle).rc, 0)
+        run = Run("attach", "--repair", s.bundle)
+        same(run.rc, 0, run.err)
         # a policy with other maps begins those anew, and only those
         run = Run("attach", "--replace", other)
         same(run.rc, 0, run.err)
         same((s.map("ticket")["values"], s.map("seen")["sum"][:2]), ([0, 0, 0], [6, 8]))
         less = compile_bundle(graph(EDGES, "share", ("v0", "x0")), write("share/r.bpf.c", LESS), name="share3")
-        same(Run("attach", "--replace", less).rc, 0)
+        run = Run("attach", "--replace", less)
+        same(run.rc, 0, run.err)
         same([m["map"] for m in Run("map", "-j", "share").json["maps"]], ["seen"])
         same(sorted(path.name for path in PINS.iterdir()), ["@maps", "seen@nic-v0", "seen@nic-x0"])
     sh("ip", "link", "del", "x0")
