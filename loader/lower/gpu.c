@@ -14,13 +14,13 @@
 #include "../json.h"
 #include "../util.h"
 #include "clang.h"
-#include "dpu_verify.h"
 #include "gpu.h"
 #include "map_class.h"
 #include "gpu_rules.h"
 #include "insn.h"
 #include "nic.h"
 #include "simt.h"
+#include "verify.h"
 
 #define MAX_SOURCE	(16U << 20)
 #define GLUE_MAPS	"fx_copy_"
@@ -191,18 +191,17 @@ static bool kernel_has(const struct fx_bytecode *c)
 	return true;
 }
 
-static enum fx_rc verify(const struct fx_lower_in *in, const char *device,
-			 const char *object, size_t size)
+enum fx_rc fx_gpu_verify(const struct fx_lower_in *in, const char *device,
+			 const char *object, size_t size, int type)
 {
 	enum fx_rc rc = FX_RC_OK;
 	struct fx_diags *d;
 	char *why;
 	int err;
 
-	err = fx_dpu_verify(object, size, &why);
-	if (err == -EPERM) {
-		fx_info("the guard for the device '%s' is not verified: %s; compile it again as root",
-			device, why);
+	err = fx_verify(object, size, type, &why);
+	if (err == -EPERM || err == -EOPNOTSUPP) {
+		fx_info("the guard for the device '%s' is not verified: %s", device, why);
 	} else if (err) {
 		d = fx_diags_new(in->policy, NULL, 0);
 		fx_diag_help(fx_diag(d, FX_E_GPU_VERIFIER, whole,
@@ -240,7 +239,7 @@ enum fx_rc fx_gpu_body(const struct fx_lower_in *in, const struct fx_device_rule
 		}
 	}
 	if (rc == FX_RC_OK && kernel_has(&code))
-		rc = verify(in, r->device, object, size);
+		rc = fx_gpu_verify(in, r->device, object, size, BPF_PROG_TYPE_SYSCALL);
 	else if (rc == FX_RC_OK)
 		fx_info("the guard for the device '%s' is not verified: the kernel does not have the helpers or the maps that it uses",
 			r->device);

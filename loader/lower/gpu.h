@@ -76,6 +76,10 @@ enum fx_rc fx_gpu_inspect(const struct fx_lower_in *in, const struct fx_device_r
 enum fx_rc fx_gpu_body(const struct fx_lower_in *in, const struct fx_device_rules *r,
 		       bool check);
 
+/* Put an object's programs, all of a type, before the kernel's verifier. */
+enum fx_rc fx_gpu_verify(const struct fx_lower_in *in, const char *device,
+			 const char *object, size_t size, int type);
+
 /**
  * fx_bpftime_json() - the object as `bpftimetool import` takes it
  * @c: its code
