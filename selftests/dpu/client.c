@@ -74,14 +74,16 @@ static int do_epochs(struct fx_dpu *d, const char *map, u32 n)
 	struct fx_dpu_map info;
 	int err = fx_dpu_map_info(d, map, &info, NULL);
 	u64 *values;
+	u32 words;
 
 	if (err)
 		return err;
-	values = fx_calloc(info.entries, sizeof(*values));
+	words = info.entries * info.value_size / sizeof(*values);
+	values = fx_calloc(words, sizeof(*values));
 	for (u64 epoch = 1; epoch <= n && !err; epoch++) {
-		for (u32 i = 0; i < info.entries; i++)
+		for (u32 i = 0; i < words; i++)
 			values[i] = epoch;
-		err = fx_dpu_map_publish(d, map, values, info.entries * sizeof(*values));
+		err = fx_dpu_map_publish(d, map, values, words * sizeof(*values));
 	}
 	free(values);
 	return err;
