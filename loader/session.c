@@ -585,6 +585,8 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 		rc = check_nics(s);
 	if (rc == FX_RC_OK)
 		rc = check_dpus(s);
+	/* what libbpf says of an object is told in our own words */
+	fx_bpflog_start(opt->verbose);
 	s->maps = fx_maps_new(graph_name(s), &bundle->maps,
 			      opt->repair ? FX_MAPS_REPAIR :
 			      opt->replace ? FX_MAPS_REPLACE : FX_MAPS_NEW);
