@@ -3,7 +3,7 @@
 # Everything is built and tested in the Debian 13 root that scripts/devroot
 # makes: called outside, make calls itself again inside, once for all goals.
 
-goals := demo check kmod loader dpu bpf selftests bench-hooks bench-dpu doc install
+goals := demo check kmod loader dpu bpf selftests bench-hooks bench-dpu bench-nic doc install
 
 help:
 	@echo 'make demo [MODEL=config.json]  one policy enforced on a model'\''s prefill graph'
@@ -16,6 +16,7 @@ help:
 	@echo 'make selftests                 the tests, without running them'
 	@echo 'make bench-hooks               what a hooked call costs, in instructions'
 	@echo 'make bench-dpu                 what a policy costs in librte_bpf, against a native build'
+	@echo 'make bench-nic                 what a packet costs with a policy on the device'
 	@echo 'make doc                       man pages and documentation'
 	@echo 'make install [DESTDIR=DIR]     modules, fabricctl, headers, examples, man pages'
 	@echo 'make clean                     remove what was built'
@@ -107,6 +108,10 @@ bench-hooks: kmod loader $(kernels:%=testmod-%)
 
 bench-dpu: loader dpu
 	+@$(MAKE) -s -C selftests/portable OUT=$(out) bench
+
+bench-nic: loader
+	+@$(MAKE) -s -C bench OUT=$(out) nic
+	@bench/nic-cost.py
 
 check:
 	@FX_AGAIN='$(AGAIN)' scripts/check '$(ONLY)'

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bpflog.h"
 #include "diag.h"
 #include "lower/map_class.h"
 #include "maps.h"
@@ -106,12 +107,14 @@ static enum fx_rc add_home(struct fx_maps *m, const struct fx_map_desc *d,
 /* The maps that a memory's object has, where the kernel has none of them. */
 static enum fx_rc add_homes(struct fx_maps *m, const struct fx_maps_remote *r)
 {
-	struct bpf_object *obj = bpf_object__open_mem(r->object, r->size, NULL);
 	const char *device = r->name.device;
 	enum fx_rc rc = FX_RC_OK;
+	struct bpf_object *obj;
 	struct fx_map_desc d;
 	struct bpf_map *map;
 
+	fx_bpflog_start(false);
+	obj = bpf_object__open_mem(r->object, r->size, NULL);
 	if (!obj) {
 		fx_err("the policy of graph '%s' for %s cannot be read: %s", m->graph,
 		       device, strerror(errno));

@@ -12,7 +12,6 @@
 #include "../graph/copies.h"
 #include "../graph/graph.h"
 #include "../json.h"
-#include "../maps.h"
 #include "../util.h"
 #include "clang.h"
 #include "gpu.h"

@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Maps that the devices of a graph share: attach, map, publish, and devices that go."""
 
+import hashlib
 import json
 import os
+import struct
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "nic"))
 sys.dont_write_bytecode = True
-from netlab import Lab, Peer, Port, compile_bundle, frame, graph, nothing_left, ours, tests_of  # noqa: E402
-from fxtest import TMP, Run, main, same, want, write  # noqa: E402
+from netlab import Lab, Peer, Port, compile_bundle, frame, graph, nothing_left, ours, sh, tests_of  # noqa: E402
+from fxtest import Run, main, same, want, write  # noqa: E402
 
 EDGES = [("a", "in", "{ udp: 7000 }"), ("b", "in", "{ udp: 7001 }", {"nic": 1})]
 
@@ -53,6 +55,22 @@ FX_PORTABLE(share, FX_MALFORMED_PASS);
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 """
 NICS = ("v0", "w0")
+PINS = Path("/sys/fs/bpf/fabric_ext/share/shared")
+LESS = """\
+#include <fabric_ext/portable.bpf.h>
+
+FX_MAP(counter, seen, __u64, 4);
+
+FX_GUARD(move)
+{
+	fx_count(&seen, move->edge, 1);
+	return fx_pass();
+}
+
+FX_PORTABLE(less, FX_MALFORMED_PASS);
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+"""
 
 
 class Shared:
@@ -78,15 +96,20 @@ class Shared:
         return run.json["maps"][0]
 
 
-def send(lab, on_v0, on_w0, size=32):
+def rules(limit):
+    return write("rules", json.dumps([struct.pack("<IIQ", limit, 0, 0).hex()] * 3))
+
+
+def send(lab, on_v0, on_w0, peer="w1", size=32):
     """So many frames to each of the two devices, and no others."""
     with Peer(lab):
         port = Port("v1")
     port.send(*[frame(7000, b"x" * size)] * on_v0)
     port.close()
-    port = Port("w1")
-    port.send(*[frame(7001, b"x" * size)] * on_w0)
-    port.close()
+    if on_w0:
+        port = Port(peer)
+        port.send(*[frame(7001, b"x" * size)] * on_w0)
+        port.close()
 
 
 def refused(run, *words):
@@ -135,6 +158,102 @@ def each_as_its_class(lab):
     nothing_left(before)
 
 
+def nothing_is_lost(lab):
+    """A policy that is replaced, a device that goes and comes: maps go on, and are shared on."""
+    before = ours()
+    sh("ip", "link", "add", "x0", "type", "veth", "peer", "name", "x1")
+    for name in ("x0", "x1"):
+        lab.up(name)
+    with Shared(nics=("v0", "x0")) as s:
+        same(Run("publish", "share", "rules", rules(1000)).rc, 0)
+        send(lab, 3, 5, "x1")
+        same(s.map("seen")["sum"][:2], [3, 5])
+        run = Run("attach", "--replace", s.bundle)
+        same(run.rc, 0, run.err)
+        send(lab, 1, 1, "x1")
+        same(s.map("seen")["sum"][:2], [4, 6])
+        same((s.map("ticket")["values"][0], s.map("rules")["epoch"]), (10, 1))
+        # the device goes: its counts stay in the sum
+        sh("ip", "link", "del", "x0")
+        send(lab, 1, 0)
+        same(s.map("seen")["sum"][:2], [5, 6])
+        sh("ip", "link", "add", "x0", "type", "veth", "peer", "name", "x1")
+        for name in ("x0", "x1"):
+            lab.up(name)
+        run = Run("attach", "--repair", s.bundle)
+        same(run.rc, 0, run.err)
+        send(lab, 1, 2, "x1")
+        same(s.map("seen")["sum"][:2], [6, 8])
+        same(s.map("ticket")["values"][0], 14)
+        # a repair is for what is attached, with its maps
+        other = compile_bundle(graph(EDGES, "share", ("v0", "x0")),
+                               write("share/q.bpf.c", POLICY.replace("coherent, ticket, __u64, 2", "coherent, ticket, __u64, 3")),
+                               name="share2")
+        sh("ip", "link", "del", "x0")
+        sh("ip", "link", "add", "x0", "type", "veth", "peer", "name", "x1")
+        refused(Run("attach", "--repair", other), "'ticket'", "--replace")
+        same(Run("attach", "--repair", s.bundle).rc, 0)
+        # a policy with other maps begins those anew, and only those
+        run = Run("attach", "--replace", other)
+        same(run.rc, 0, run.err)
+        same((s.map("ticket")["values"], s.map("seen")["sum"][:2]), ([0, 0, 0], [6, 8]))
+        less = compile_bundle(graph(EDGES, "share", ("v0", "x0")), write("share/r.bpf.c", LESS), name="share3")
+        same(Run("attach", "--replace", less).rc, 0)
+        same([m["map"] for m in Run("map", "-j", "share").json["maps"]], ["seen"])
+        same(sorted(path.name for path in PINS.iterdir()), ["@maps", "seen@nic-v0", "seen@nic-x0"])
+    sh("ip", "link", "del", "x0")
+    nothing_left(before)
+
+
+def published(lab):
+    """A whole table or none; what does not fit is refused with the reason."""
+    with Shared() as s:
+        for text, *words in ((b"[1, 2", "JSON"), (b"[]", "0 values", "3 entries"), (b"[1, 2, 3]", "value 0"),
+                             (b'["00", "00", "00"]', "value 0", "1 bytes", "16"), (b"zz", "hexadecimal"),
+                             (b"00" * 47, "47 bytes", "48"), (b"00" * 49, "49 bytes"), (b"", "0 bytes"),
+                             (b"[1, 2, 3]\0", "no text")):
+            refused(Run("publish", "share", "rules", write("values", text)), *words)
+            same(s.map("rules")["epoch"], 0)
+        refused(Run("publish", "share", "seen", rules(1)), "'counter'", "'snapshot'")
+        refused(Run("publish", "share", "rulez", rules(1)), "did you mean 'rules'?")
+        refused(Run("publish", "nobody", "rules", rules(1)), "nobody")
+        refused(Run("publish", "share", "rules", "/nonexistent"), "/nonexistent")
+        for epoch, limit in ((1, 40), (2, 20)):
+            run = Run("publish", "-j", "share", "rules", rules(limit))
+            same((run.rc, run.json["epoch"]), (0, epoch), run.err)
+            same(s.map("rules")["values"], [struct.pack("<IIQ", limit, 0, 0).hex()] * 3)
+        send(lab, 2, 0)
+        same([e["refused"] for e in Run("stat", "-j", "share").json["nic"][0]["edges"]], [2])
+        # nobody writes a table, from here neither
+        same(Run("publish", "share", "rules", write("hex", " 00" * 48)).rc, 0)
+    refused(Run("map", "share"), "no maps that are pinned")
+
+
+def altered_classes(_):
+    """A manifest that lists other maps than the objects have."""
+    before = ours()
+    bundle = compile_bundle(graph(EDGES, "share", NICS), write("share/p.bpf.c", POLICY), name="share")
+    path, seal = bundle / "manifest.json", bundle / "manifest.sha256"
+    sound = json.loads(path.read_text(encoding="utf-8"))
+    for change, *words in (({"seen": None}, "'seen'", "does not list it"),
+                           ({"seen": {"class": "local", "entries": 4, "value_size": 8}}, "'seen'", "another class or size"),
+                           ({"rules": {"class": "snapshot", "entries": 2, "value_size": 16}}, "'rules'", "another"),
+                           ({"latest": {"class": "bounded", "entries": 4, "value_size": 8, "bound_ms": 60}}, "'latest'"),
+                           ({"latest": {"class": "bounded", "entries": 4, "value_size": 8}}, "bound"),
+                           ({"latest": {"class": "bounded", "entries": 4, "value_size": 8, "bound_ms": 1}}, "out of range"),
+                           ({"seen": {"class": "other", "entries": 4, "value_size": 8}}, "does not exist"),
+                           ({"seen": {"class": "counter", "entries": 1 << 40, "value_size": 8}}, "without"),
+                           ({"a/b": {"class": "local", "entries": 1, "value_size": 8}}, "manifest.json"),
+                           ({"x" * 64: {"class": "local", "entries": 1, "value_size": 8}}, "manifest.json")):
+        classes = {name: about for name, about in {**sound["classes"], **change}.items() if about}
+        text = json.dumps({**sound, "classes": classes})
+        path.write_text(text, encoding="utf-8")
+        seal.write_text(f"{hashlib.sha256(text.encode()).hexdigest()}  manifest.json\n", encoding="utf-8")
+        refused(Run("attach", "--pin", bundle), "compile", *words)
+    nothing_left(before)
+
+
 if __name__ == "__main__":
     os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=1")
-    sys.exit(main(tests_of(Lab(), [manifest_lists_them, each_as_its_class])))
+    sys.exit(main(tests_of(Lab(), [
+        manifest_lists_them, each_as_its_class, nothing_is_lost, published, altered_classes])))

@@ -70,32 +70,18 @@ reported()
 	awk '/^ #bytes/ { next_line = 1; next } next_line { print $1 * $2; exit }' "$work/$1.client"
 }
 
-# The numbers of queue pairs are given one after the other: that of the next run.
-next_client=0 next_server=0
-learn()
+# The numbers of queue pairs are given one after the other: those of the next
+# run follow those of the last.
+foretell()
 {
-	perf learn ib_write_bw 18500 $LIMIT_S -s 4096 -n 5 || { cat "$work"/learn.*; return 1; }
-	next_client=$(($(qp learn client) + 1))
-	next_server=$(($(qp learn server) + 1))
+	next_client=$(($(qp "$1" client) + 1))
+	next_server=$(($(qp "$1" server) + 1))
 }
 
-tag()
+first_run()
 {
-	fabricctl tag wire "$@" >/dev/null
-}
-
-# counters DEV EDGE INSTANCE: "bytes refused_bytes", of what was counted once
-counters()
-{
-	fabricctl stat -j wire | jq -r --arg dev "$1" --arg edge "$2" --argjson at "$3" \
-		'[.nic[] | select(.netdev == $dev) | .edges[] | select(.class == $edge)][$at]
-		 | "\(.bytes) \(.refused_bytes)"'
-}
-
-field()
-{
-	fabricctl stat -j wire | jq -r --arg dev "$1" --arg edge "$2" --argjson at "$3" --arg field "$4" \
-		'[.nic[] | select(.netdev == $dev) | .edges[] | select(.class == $edge)][$at][$field]'
+	perf run ib_write_bw 18500 $LIMIT_S -s 4096 -n 5 || { cat "$work"/run.*; return 1; }
+	foretell run
 }
 
 attach()
@@ -103,32 +89,57 @@ attach()
 	fabricctl attach --pin bundle >/dev/null
 }
 
-detach()
+tag()
 {
-	fabricctl detach wire >/dev/null
+	fabricctl tag wire "$@" >/dev/null
+}
+
+# What was counted before, that is, before what a test does.
+before()
+{
+	fabricctl stat -j wire >"$work/before"
+}
+
+after()
+{
+	fabricctl stat -j wire >"$work/after"
+}
+
+# since DEV EDGE INSTANCE FIELDS...: how much each grew between before and after
+since()
+{
+	jq -rn --slurpfile old "$work/before" --slurpfile new "$work/after" --arg dev "$1" --arg edge "$2" \
+		--argjson at "$3" '
+		def of($s): [$s[0].nic[] | select(.netdev == $dev) | .edges[] | select(.class == $edge)][$at];
+		[$ARGS.positional[] as $f | of($new)[$f] - of($old)[$f]] | join(" ")' --args "${@:4}"
+}
+
+malformed()
+{
+	jq '[.nic[] | .in, .out | .malformed] | add' "$work/after"
 }
 
 # exact WAYS TEST OPTIONS...: a run, all of whose bytes are of its edges, and no more
 exact()
 {
-	local ways=$1 bytes i
+	local ways=$1 bytes i told=
 	shift
 
-	for ((i = 0; i < TRIES; i++)); do
-		learn && attach && tag 'sent[0]' --qp $next_server && tag good --qp $next_server &&
-			tag back --qp $next_client || return
+	for ((i = 0; i < TRIES && !told; i++)); do
+		before && tag 'sent[0]' --qp "$next_server" && tag good --qp "$next_server" &&
+			tag back --qp "$next_client" || return
 		perf run "$1" 18501 $LIMIT_S "${@:2}" || { cat "$work"/run.*; return 1; }
-		[[ $(qp run server) -eq $next_server && $(qp run client) -eq $next_client ]] && break
-		detach || return
+		[[ $(qp run server) -eq $next_server && $(qp run client) -eq $next_client ]] && told=1
+		foretell run
 	done
-	((i < TRIES)) || { echo "the numbers of queue pairs cannot be foretold"; return 1; }
+	after
+	[[ $told ]] || { echo "the numbers of queue pairs cannot be foretold"; return 1; }
 	bytes=$(reported run)
 	[[ $bytes -gt 0 ]] || { cat "$work/run.client"; return 1; }
-	want "sent" "$bytes 0" "$(counters r0 sent 0)" &&
-	want "arrived" "$bytes 0" "$(counters r1 good 0)" &&
-	want "written back" "$((bytes * (ways - 1))) 0" "$(counters r0 back 0)" &&
-	want "malformed" 0 "$(fabricctl stat -j wire | jq '[.nic[] | .in, .out | .malformed] | add')" &&
-	detach
+	want "sent" "$bytes 0" "$(since r0 sent 0 bytes refused_bytes)" &&
+	want "arrived" "$bytes 0" "$(since r1 good 0 bytes refused_bytes)" &&
+	want "written back" "$((bytes * (ways - 1))) 0" "$(since r0 back 0 bytes refused_bytes)" &&
+	want "malformed" 0 "$(malformed)"
 }
 
 single_packets()	{ exact 1 ib_write_bw -s 4096 -n 50; }
@@ -139,38 +150,38 @@ both_ways()		{ exact 2 ib_write_lat -s 64 -n 100; }
 # Two runs at once, one queue pair of which is refused where it arrives.
 one_is_denied()
 {
-	local denied i first bytes refused again
+	local denied first bytes refused again i n told=
 
-	for ((i = 0; i < TRIES; i++)); do
-		learn && attach || return
+	for ((i = 0; i < TRIES && !told; i++)); do
 		first=$next_server
-		tag 'sent[0]' --qp "$first" && tag bad --qp "$first" &&
+		before && tag 'sent[0]' --qp "$first" && tag bad --qp "$first" &&
 			tag 'sent[1]' --qp $((first + 1)) && tag good --qp $((first + 1)) || return
 		perf denied ib_write_bw 18502 $DENIED_S -s 4096 -n 50 &
 		denied=$!
-		for ((again = 0; again < 100; again++)); do
+		for ((n = 0; n < 100; n++)); do
 			[[ $(qp denied client) ]] && break
 			sleep 0.05
 		done
 		perf run ib_write_bw 18503 $LIMIT_S -s 4096 -n 200 || { cat "$work"/run.*; return 1; }
 		wait $denied && { echo "the run that is denied ends well"; return 1; }
-		[[ $(qp denied server) -eq $first && $(qp run server) -eq $((first + 1)) ]] && break
-		detach || return
+		[[ $(qp denied server) -eq $first && $(qp run server) -eq $((first + 1)) ]] && told=1
+		foretell run
 	done
-	((i < TRIES)) || { echo "the numbers of queue pairs cannot be foretold"; return 1; }
+	after
+	tag bad --none && tag 'sent[1]' --none || return
+	[[ $told ]] || { echo "the numbers of queue pairs cannot be foretold"; return 1; }
 	bytes=$(reported run)
 	want "reported" $((200 * 4096)) "$bytes" &&
-	want "the other one sent" "$bytes 0" "$(counters r0 sent 1)" &&
-	want "the other one arrived" "$bytes 0" "$(counters r1 good 0)" || return
+	want "the other one sent" "$bytes 0" "$(since r0 sent 1 bytes refused_bytes)" &&
+	want "the other one arrived" "$bytes 0" "$(since r1 good 0 bytes refused_bytes)" || return
 	# what could not arrive was sent again and again, and counts once
-	refused=$(field r1 bad 0 refused)
-	want "bytes that were refused" "0 $((refused * 4096))" "$(counters r1 bad 0)" &&
-	want "sent of these" "$((refused * 4096)) 0" "$(counters r0 sent 0)" || return
+	refused=$(since r1 bad 0 refused)
+	want "bytes that were refused" "0 $((refused * 4096))" "$(since r1 bad 0 bytes refused_bytes)" &&
+	want "sent of these" "$((refused * 4096)) 0" "$(since r0 sent 0 bytes refused_bytes)" || return
 	((refused > 0 && refused <= 50)) || { echo "$refused packets refused"; return 1; }
-	again=$(field r1 bad 0 repeated)
+	again=$(since r1 bad 0 repeated)
 	((again > 0)) || { echo "nothing was sent again"; return 1; }
-	want "sent again, and arrived again" "$(field r0 sent 0 repeated)" "$again" &&
-	detach
+	want "sent again, and arrived again" "$(since r0 sent 0 repeated)" "$again"
 }
 
 # The queue pair that was denied is gone: a new one is as good as any.
@@ -183,7 +194,7 @@ if ! modprobe -a veth rdma_rxe; then
 	echo "1..0 # SKIP this kernel has no modules veth and rdma_rxe"
 	exit 4
 fi
-run_tests devices single_packets long_messages short_messages both_ways one_is_denied then_it_works_again
+run_tests devices first_run attach single_packets long_messages short_messages both_ways one_is_denied then_it_works_again
 code=$?
 fabricctl detach wire >/dev/null 2>&1
 rdma link delete rxe0

@@ -94,6 +94,7 @@ struct fx_crossing {
 	__u32 packets;
 	__u32 dir;
 	__u32 row;		/* ~0: of no edge */
+	__u32 cell;		/* for fx_forget() */
 	struct fx_verdict verdict;
 };
 
@@ -353,22 +354,33 @@ static __always_inline int fx_to_queue(const struct fx_crossing *c)
 	return rc;
 }
 
+/* fx_read_xdp() - what can be read of a packet into @c; a function as fx_judge() is */
+__noinline int fx_read_xdp(struct xdp_md *ctx, struct fx_crossing *c)
+{
+	struct fx_packet p = { .data = (void *)(long)ctx->data,
+			       .end = (void *)(long)ctx->data_end };
+	int parsed;
+
+	if (!c)
+		return FX_PKT_SHORT;
+	p.cell = &c->cell;
+	p.len = bpf_xdp_get_buff_len(ctx);
+	parsed = fx_parse(&p, &c->k.key);
+	c->bytes = p.bytes;
+	if (fx_is_roce(c, parsed))
+		parsed = fx_read_roce(c, &p, ctx, (void *)bpf_xdp_load_bytes);
+	return parsed;
+}
+
 static __always_inline int fx_nic_receive(struct xdp_md *ctx, bool drop_malformed)
 {
 	struct fx_crossing c = { .dir = FX_DIR_IN, .packets = 1, .row = ~0U,
 				 .k.key.vlan = FX_VLAN_NONE };
-	struct fx_packet p = { };
 	int parsed, action;
 
 	if (!fx_begin(&c))
 		return XDP_PASS;
-	p.data = (void *)(long)ctx->data;
-	p.end = (void *)(long)ctx->data_end;
-	p.len = bpf_xdp_get_buff_len(ctx);
-	parsed = fx_parse(&p, &c.k.key);
-	c.bytes = p.bytes;
-	if (fx_is_roce(&c, parsed))
-		parsed = fx_read_roce(&c, &p, ctx, (void *)bpf_xdp_load_bytes);
+	parsed = fx_read_xdp(ctx, &c);
 	action = parsed == FX_PKT_FLOW ? fx_judge(&c) : fx_unread(&c, parsed, drop_malformed);
 	if (action == FX_DROP)
 		return XDP_DROP;
@@ -379,33 +391,45 @@ static __always_inline int fx_nic_receive(struct xdp_md *ctx, bool drop_malforme
 	return XDP_PASS;
 }
 
+/*
+ * fx_read_skb() - what can be read of a packet into @c
+ *
+ * A function of its own, as it is called twice and followed once.
+ */
+__noinline int fx_read_skb(struct __sk_buff *skb, struct fx_crossing *c)
+{
+	struct fx_packet p = { .len = skb->len, .merged = skb->gso_segs > 1 };
+	int parsed;
+
+	if (!c)
+		return FX_PKT_SHORT;
+	p.cell = &c->cell;
+	__builtin_memset(&c->k, 0, sizeof(c->k));
+	/* the device adds a tag that is kept beside the packet */
+	c->k.key.vlan = skb->vlan_present ? skb->vlan_tci & 0xfff : FX_VLAN_NONE;
+	p.data = (void *)(long)skb->data;
+	p.end = (void *)(long)skb->data_end;
+	parsed = fx_parse(&p, &c->k.key);
+	c->bytes = p.bytes;
+	if (fx_is_roce(c, parsed))
+		parsed = fx_read_roce(c, &p, skb, (void *)bpf_skb_load_bytes);
+	return parsed;
+}
+
 static __always_inline int fx_nic_send(struct __sk_buff *skb, bool drop_malformed)
 {
 	struct fx_crossing c = { .dir = FX_DIR_OUT, .row = ~0U,
 				 .packets = skb->gso_segs ? skb->gso_segs : 1 };
+	__u32 head = skb->len < FX_MAX_HEAD ? skb->len : FX_MAX_HEAD;
 	struct fx_nic_count *count;
-	struct fx_packet p = { };
-	int parsed = FX_PKT_SHORT, action;
+	int parsed, action;
 
 	if (!fx_begin(&c))
 		return FX_TC_NEXT;
 	/* headers usually lie together; once more when they do not */
-	for (int i = 0; i < 2 && parsed == FX_PKT_SHORT; i++) {
-		__u32 want = skb->len < FX_MAX_HEAD ? skb->len : FX_MAX_HEAD;
-
-		if (i && bpf_skb_pull_data(skb, want))
-			break;
-		__builtin_memset(&c.k, 0, sizeof(c.k));
-		/* the device adds a tag that is kept beside the packet */
-		c.k.key.vlan = skb->vlan_present ? skb->vlan_tci & 0xfff : FX_VLAN_NONE;
-		p = (struct fx_packet){ .len = skb->len, .merged = skb->gso_segs > 1 };
-		p.data = (void *)(long)skb->data;
-		p.end = (void *)(long)skb->data_end;
-		parsed = fx_parse(&p, &c.k.key);
-	}
-	c.bytes = p.bytes;
-	if (fx_is_roce(&c, parsed))
-		parsed = fx_read_roce(&c, &p, skb, (void *)bpf_skb_load_bytes);
+	parsed = fx_read_skb(skb, &c);
+	if (parsed == FX_PKT_SHORT && !bpf_skb_pull_data(skb, head))
+		parsed = fx_read_skb(skb, &c);
 	action = parsed == FX_PKT_FLOW ? fx_judge(&c) : fx_unread(&c, parsed, drop_malformed);
 	if (action == FX_DROP)
 		return FX_TC_SHOT;

@@ -35,7 +35,21 @@ struct fx_packet {
 	__u8 proto;
 	bool whole;		/* no fragment: lengths of the transport hold */
 	bool merged;		/* many packets in one: IP may not say how long */
+	volatile __u32 *cell;	/* of a caller, see fx_forget(); may be NULL */
 };
+
+/*
+ * Let the verifier forget what it knows of a number, that is, on which way it
+ * came to be: it follows what comes next once, and not once per way. What it
+ * reads from memory of a function's caller may be anything.
+ */
+static __always_inline __u32 fx_forget(const struct fx_packet *p, __u32 number)
+{
+	if (!p->cell)
+		return number;
+	*p->cell = number;
+	return *p->cell;
+}
 
 /* The header at p->off, which has to end by @limit; 0, or what the packet is. */
 static __always_inline int fx_header(const struct fx_packet *p, __u8 **h, __u32 size,
@@ -101,6 +115,8 @@ static __always_inline int fx_parse_udp(struct fx_packet *p, struct fx_flow_key 
 static __always_inline int fx_parse_transport(struct fx_packet *p, struct fx_flow_key *k,
 					      bool first)
 {
+	p->off = fx_forget(p, p->off);
+	p->stop = fx_forget(p, p->stop);
 	k->proto = p->proto;
 	p->bytes = p->stop - p->off;
 	/* what follows the first fragment has no ports */
@@ -167,7 +183,7 @@ static __always_inline int fx_skip_ext(struct fx_packet *p, bool *first)
 		if (p->off + size > p->stop)
 			return FX_PKT_MALFORMED;
 		p->proto = h[0];
-		p->off += size;
+		p->off = fx_forget(p, p->off + size);
 		/* the rest is in the first fragment */
 		if (!*first)
 			return FX_PKT_FLOW;
