@@ -633,6 +633,8 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 		rc = check_dpus(s);
 	if (rc == FX_RC_OK)
 		rc = check_pins(s);
+	/* what libbpf says of an object is told in our own words */
+	fx_bpflog_start(opt->verbose);
 	s->maps = fx_maps_new(graph_name(s), &bundle->maps,
 			      opt->repair ? FX_MAPS_REPAIR :
 			      opt->replace ? FX_MAPS_REPLACE : FX_MAPS_NEW);
