@@ -122,7 +122,7 @@ struct fx_nic_count {
  * FX_NIC_QPS or twice the flows. Requests and what answers them count apart.
  */
 #define FX_NIC_QPS		4096
-#define FX_QP_SEEN		1024	/* packets that it remembers, or 63 fewer */
+#define FX_QP_SEEN		1024	/* bits of memory: the last 960 packets are told apart */
 
 struct fx_qp_key {
 	__u8 src[16];
