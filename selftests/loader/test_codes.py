@@ -494,7 +494,7 @@ PORTABLES = [
     (3005, shared("atomic, a, __u64, 4"), shared("coherent, a, __u64, 4")),
     (3007, POLICY, PORTABLE),
     (3008, PORTABLE.replace("FX_MAP(local, a, __u64, 4);", RAW_MAP), PORTABLE),
-    (3010, PORTABLE.replace("return", "return *fx_at(&a, move->edge) ? fx_pass() : fx_pass();\n\treturn"), PORTABLE),
+    (3010, PORTABLE.replace("return", "return *fx_at(&a, move->edge) ? fx_pass() : fx_drop(EPERM);\n\treturn"), PORTABLE),
     (3010, PORTABLE.replace("return", "while (fx_now() & 1)\n\t\tasm volatile(\"\");\n\treturn"),
      PORTABLE.replace("return", "for (__u64 i = 0; i < 8; i++)\n\t\tasm volatile(\"\" : : \"r\"(i));\n\treturn")),
     (3010, PORTABLE.replace("return", "__u64 x;\n\n\tbpf_copy_from_user(&x, 8, 0);\n\treturn"), PORTABLE),
