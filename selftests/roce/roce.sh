@@ -144,8 +144,8 @@ exact()
 
 single_packets()	{ exact 1 ib_write_bw -s 4096 -n 50; }
 long_messages()		{ exact 1 ib_write_bw -s 50000 -n 20; }
-short_messages()	{ exact 1 ib_write_bw -s 37 -n 100; }
-both_ways()		{ exact 2 ib_write_lat -s 64 -n 100; }
+short_messages()	{ exact 1 ib_write_bw -s 37 -n 40; }
+both_ways()		{ exact 2 ib_write_lat -s 64 -n 40; }
 
 # Two runs at once, one queue pair of which is refused where it arrives.
 one_is_denied()
@@ -162,7 +162,7 @@ one_is_denied()
 			[[ $(qp denied client) ]] && break
 			sleep 0.05
 		done
-		perf run ib_write_bw 18503 $LIMIT_S -s 4096 -n 200 || { cat "$work"/run.*; return 1; }
+		perf run ib_write_bw 18503 $LIMIT_S -s 4096 -n 80 || { cat "$work"/run.*; return 1; }
 		wait $denied && { echo "the run that is denied ends well"; return 1; }
 		[[ $(qp denied server) -eq $first && $(qp run server) -eq $((first + 1)) ]] && told=1
 		foretell run
@@ -171,7 +171,7 @@ one_is_denied()
 	tag bad --none && tag 'sent[1]' --none || return
 	[[ $told ]] || { echo "the numbers of queue pairs cannot be foretold"; return 1; }
 	bytes=$(reported run)
-	want "reported" $((200 * 4096)) "$bytes" &&
+	want "reported" $((80 * 4096)) "$bytes" &&
 	want "the other one sent" "$bytes 0" "$(since r0 sent 1 bytes refused_bytes)" &&
 	want "the other one arrived" "$bytes 0" "$(since r1 good 0 bytes refused_bytes)" || return
 	# what could not arrive was sent again and again, and counts once
