@@ -36,6 +36,7 @@ static char *with_log(const char *said, const char *log)
 int fx_verify(const void *object, size_t size, int type, char **why)
 {
 	char *log = fx_calloc(1, LOG_BYTES), *all;
+
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "policy",
 		    .kernel_log_buf = log, .kernel_log_size = LOG_BYTES);
 	struct bpf_program *prog;

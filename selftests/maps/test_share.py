@@ -192,7 +192,7 @@ def nothing_is_lost(lab):
                                name="share2")
         sh("ip", "link", "del", "x0")
         sh("ip", "link", "add", "x0", "type", "veth", "peer", "name", "x1")
-        refused(Run("attach", "--repair", other), "'ticket'", "--replace")
+        refused(Run("attach", "--repair", other), "not the bundle's", "--replace")
         run = Run("attach", "--repair", s.bundle)
         same(run.rc, 0, run.err)
         # a policy with other maps begins those anew, and only those
