@@ -154,6 +154,14 @@ struct fx_counter {
 	(const typeof((map)->values[0]->value->table) *)fx_table;	\
 })
 
+#elif defined(FX_NO_AGENT)
+
+#define FX_MAP_UNREACHED(name, class)					\
+	FX_MAP_CANNOT(0, name, "of class '" class "' cannot be on the device '" \
+		      FX_OWN_MEMORY "', whose memory no agent reaches; the nearest class that works is 'local'")
+
+#define FX_MAP_snapshot(name, of, entries)	FX_MAP_UNREACHED(name, "snapshot")
+
 #else
 
 #define FX_MAP_snapshot(name, of, entries)				\
