@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cmd.h"
@@ -105,18 +104,10 @@ static void on_message(const struct fx_nl_events *msg, void *arg)
 	fflush(stdout);
 }
 
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-}
-
 /* Milliseconds for poll() until the end: -1 never, rounded up. */
 static int left_ms(const struct config *c, u64 start)
 {
-	u64 gone = now_ns() - start;
+	u64 gone = fx_monotonic_ns() - start;
 
 	if (!c->timeout)
 		return -1;
@@ -148,7 +139,7 @@ static enum fx_rc follow(struct stream *s, int signals)
 		{ .fd = signals, .events = POLLIN },
 		{ .fd = s->nl ? fx_nl_fd(s->nl) : -1, .events = POLLIN },
 	};
-	u64 start = now_ns();
+	u64 start = fx_monotonic_ns();
 	bool stop = false;
 	int err, n;
 
@@ -167,8 +158,7 @@ static enum fx_rc follow(struct stream *s, int signals)
 				return FX_RC_SYSTEM;
 			}
 		}
-		if (fx_nic_watch_look(s->nics, on_nic, s))
-			return FX_RC_SYSTEM;
+		fx_nic_watch_look(s->nics, on_nic, s);
 	}
 	return FX_RC_OK;
 }

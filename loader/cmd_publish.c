@@ -13,6 +13,7 @@
 #include "maps.h"
 #include "memory.h"
 #include "pins.h"
+#include "system.h"
 #include "util.h"
 
 /* A JSON number per byte, and some white space. */
@@ -70,6 +71,9 @@ static int wait_for(const char *device, const struct config *c,
 	int err;
 
 	err = ops ? ops->open(name, c->graph, &m) : -EPROTO;
+	/* it was started anew, and nothing is loaded into it yet */
+	if (err == -ENOENT)
+		err = -ECONNREFUSED;
 	if (!err)
 		err = ops->has(m, d);
 	while (!err) {
@@ -90,7 +94,7 @@ static int wait_for(const char *device, const struct config *c,
 
 /* The agent hands it on to other memories; a device that is away reads nothing. */
 static enum fx_rc wait_for_all(const struct config *c, const struct fx_shared *s,
-			       const struct fx_map_desc *d, u64 epoch)
+			       const struct fx_map_desc *d, u64 epoch, struct fx_words *away)
 {
 	enum fx_rc rc = s->n_remote ? fx_agent_start(c->graph) : FX_RC_OK;
 
@@ -101,6 +105,7 @@ static enum fx_rc wait_for_all(const struct config *c, const struct fx_shared *s
 		if (err == -ECONNREFUSED || err == -EPIPE) {
 			fx_info("%s is away; it gets epoch %llu when it comes back",
 				device, epoch);
+			fx_words_add(away, device);
 		} else if (err && err != -ENOENT) {
 			fx_err("epoch %llu of the map '%s' of graph '%s' is published, and %s does not have it: %s",
 			       epoch, c->map, c->graph, device, strerror(-err));
@@ -110,20 +115,25 @@ static enum fx_rc wait_for_all(const struct config *c, const struct fx_shared *s
 	return rc;
 }
 
-static enum fx_rc tell(const struct config *c, u64 epoch)
+static void tell(const struct config *c, u64 epoch, const struct fx_words *away)
 {
-	struct json_object *o;
+	struct json_object *o, *list;
+	char *text = fx_words_text(away, away->n);
 
-	fx_info("map '%s' of graph '%s' has epoch %llu on all devices", c->map,
-		c->graph, epoch);
+	fx_info("map '%s' of graph '%s' has epoch %llu on all devices%s%s", c->map,
+		c->graph, epoch, away->n ? " but " : "", away->n ? text : "");
+	free(text);
 	if (!fx_json_mode)
-		return FX_RC_OK;
+		return;
 	o = fx_json_object();
 	fx_json_str(o, "graph", c->graph);
 	fx_json_str(o, "map", c->map);
 	fx_json_u64(o, "epoch", epoch);
+	list = fx_json_array();
+	for (u32 i = 0; i < away->n; i++)
+		fx_json_add_str(list, away->word[i]);
+	fx_json_put(o, "away", list);
 	fx_json_print(o);
-	return FX_RC_OK;
 }
 
 static enum fx_rc run(const void *config)
@@ -131,6 +141,7 @@ static enum fx_rc run(const void *config)
 	const struct config *c = config;
 	const struct fx_map_desc *d;
 	struct fx_pins *pins = NULL;
+	struct fx_words away = { 0 };
 	struct fx_shared s;
 	void *values = NULL;
 	u64 epoch = 0;
@@ -156,9 +167,10 @@ static enum fx_rc run(const void *config)
 	}
 	fx_pins_unlock(pins);
 	if (rc == FX_RC_OK)
-		rc = wait_for_all(c, &s, d, epoch);
+		rc = wait_for_all(c, &s, d, epoch, &away);
 	if (rc == FX_RC_OK)
-		rc = tell(c, epoch);
+		tell(c, epoch, &away);
+	fx_words_free(&away);
 	free(values);
 	fx_shared_close(&s);
 	return rc;

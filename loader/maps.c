@@ -3,12 +3,12 @@
  * What an object declares by FX_MAP(), read from its BTF: the types of
  * <fabric_ext/maps.bpf.h> say all of it, and it goes into the manifest.
  */
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "bpflog.h"
 #include "diag.h"
@@ -27,14 +27,6 @@ static const char *const class_name[] = {
 const struct fx_names fx_map_classes = {
 	"map class", class_name, ARRAY_SIZE(class_name)
 };
-
-u64 fx_monotonic_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
 
 void fx_map_list_free(struct fx_map_list *l)
 {
@@ -292,4 +284,17 @@ const char *fx_map_list_parse(struct json_object *o, struct fx_map_list *out)
 	if (why)
 		fx_map_list_free(out);
 	return why;
+}
+
+bool fx_map_fits(int fd, const struct bpf_map *m)
+{
+	struct bpf_map_info info = { 0 };
+	u32 len = sizeof(info);
+
+	return !bpf_map_get_info_by_fd(fd, &info, &len) &&
+	       info.type == bpf_map__type(m) &&
+	       info.key_size == bpf_map__key_size(m) &&
+	       info.value_size == bpf_map__value_size(m) &&
+	       info.max_entries == bpf_map__max_entries(m) &&
+	       info.map_flags == bpf_map__map_flags(m);
 }

@@ -258,6 +258,7 @@ static inline bool fx_bound_holds(u64 synced, u64 now, u32 ms)
 	return synced == FX_MAP_SYNCED_ALWAYS || now - synced <= ms * 1000000ULL;
 }
 
-u64 fx_monotonic_ns(void);
+/* Is the map at @fd what an object wants to have for @m? */
+bool fx_map_fits(int fd, const struct bpf_map *m);
 
 #endif /* FX_MAPS_H */

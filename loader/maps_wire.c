@@ -97,20 +97,6 @@ enum fx_rc fx_maps_describe(const struct fx_maps *m, struct bpf_object *obj,
 	return FX_RC_OK;
 }
 
-/* Does an open map look as the object wants its own to look? */
-static bool fits(int fd, const struct bpf_map *map)
-{
-	struct bpf_map_info info = { 0 };
-	u32 len = sizeof(info);
-
-	return !bpf_map_get_info_by_fd(fd, &info, &len) &&
-	       info.type == bpf_map__type(map) &&
-	       info.key_size == bpf_map__key_size(map) &&
-	       info.value_size == bpf_map__value_size(map) &&
-	       info.max_entries == bpf_map__max_entries(map) &&
-	       info.map_flags == bpf_map__map_flags(map);
-}
-
 /* The map as it is pinned; -ENOENT; -ESTALE when it is not like this one. */
 static int pinned(const struct fx_maps *m, const char *file, const struct bpf_map *map)
 {
@@ -122,7 +108,7 @@ static int pinned(const struct fx_maps *m, const char *file, const struct bpf_ma
 	if (m->how != FX_MAPS_NEW && !fx_shared_open(m->graph, &s)) {
 		old = fx_map_find(&s.maps, name);
 		fd = old ? fx_shared_get(&s, file) : -ENOENT;
-		if (fd >= 0 && (!fits(fd, map) ||
+		if (fd >= 0 && (!fx_map_fits(fd, map) ||
 				!fx_map_same(old, fx_map_find(m->known, name)))) {
 			close(fd);
 			fd = -ESTALE;
@@ -153,7 +139,7 @@ static enum fx_rc give(struct fx_maps *m, struct bpf_map *map,
 	free(file);
 	if (w->fd < 0)
 		return FX_RC_OK;
-	if (!fits(w->fd, map))
+	if (!fx_map_fits(w->fd, map))
 		return unsound(m, device, d->name, "another device's is not like it");
 	if (!bpf_map__reuse_fd(map, w->fd))
 		return FX_RC_OK;

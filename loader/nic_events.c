@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "diag.h"
 #include "json.h"
@@ -19,7 +18,10 @@ struct seen {
 	char *graph;
 	struct fx_nic_views views;
 	bool there;		/* in this look */
+	u64 not_before;		/* ns: it could not be read, and is left alone until */
 };
+
+#define LEFT_ALONE_NS	10000000000ULL
 
 struct fx_nic_watch {
 	char *only;
@@ -30,14 +32,6 @@ struct fx_nic_watch {
 	fx_nic_event_fn *tell;
 	void *arg;
 };
-
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-}
 
 /* ---- telling ---------------------------------------------------------- */
 
@@ -217,41 +211,43 @@ static struct seen *seen_of(struct fx_nic_watch *w, const char *graph)
 	return &w->seen[w->n++];
 }
 
-static int look_at(struct fx_nic_watch *w, const char *graph)
+/* One graph that cannot be read, as when a DPU hangs, is not in the others' way. */
+static void look_at(struct fx_nic_watch *w, const char *graph)
 {
 	struct fx_nic_views now;
 	struct seen *s;
-	int err;
 
 	if (w->only && strcmp(w->only, graph))
-		return 0;
-	err = fx_nic_views_read(graph, &now);
-	if (err)
-		return err;
+		return;
 	s = seen_of(w, graph);
+	s->there = true;
+	if (fx_monotonic_ns() < s->not_before)
+		return;
+	/* it told what failed */
+	if (fx_nic_views_read(graph, &now)) {
+		s->not_before = fx_monotonic_ns() + LEFT_ALONE_NS;
+		return;
+	}
 	compare(w, graph, &s->views, &now);
 	fx_nic_views_free(&s->views);
 	s->views = now;
-	s->there = true;
-	return 0;
 }
 
-int fx_nic_watch_look(struct fx_nic_watch *w, fx_nic_event_fn *tell_fn, void *arg)
+void fx_nic_watch_look(struct fx_nic_watch *w, fx_nic_event_fn *tell_fn, void *arg)
 {
 	static const struct fx_nic_views nothing;
 	struct fx_words graphs = { 0 };
-	int err = 0;
 
 	w->tell = tell_fn;
 	w->arg = arg;
-	w->ns = now_ns();
+	w->ns = fx_monotonic_ns();
 	for (u32 i = 0; i < w->n; i++)
 		w->seen[i].there = false;
 	fx_pins_list_graphs(&graphs);
-	for (u32 i = 0; i < graphs.n && !err; i++)
-		err = look_at(w, graphs.word[i]);
+	for (u32 i = 0; i < graphs.n; i++)
+		look_at(w, graphs.word[i]);
 	fx_words_free(&graphs);
-	for (u32 i = 0; i < w->n && !err; i++) {
+	for (u32 i = 0; i < w->n; i++) {
 		struct seen *s = &w->seen[i];
 
 		if (s->there)
@@ -261,7 +257,6 @@ int fx_nic_watch_look(struct fx_nic_watch *w, fx_nic_event_fn *tell_fn, void *ar
 		free(s->graph);
 		w->seen[i--] = w->seen[--w->n];
 	}
-	return err;
 }
 
 static void no_event(const struct fx_nic_event *e, void *arg)

@@ -34,8 +34,8 @@ typedef void fx_nic_event_fn(const struct fx_nic_event *e, void *arg);
 struct fx_nic_watch *fx_nic_watch_new(const char *graph);
 void fx_nic_watch_free(struct fx_nic_watch *w);
 
-/* Look again, and tell what happened since; 0 or -errno after a sentence. */
-int fx_nic_watch_look(struct fx_nic_watch *w, fx_nic_event_fn *tell, void *arg);
+/* Look again, and tell what happened since; what cannot be read gets a sentence. */
+void fx_nic_watch_look(struct fx_nic_watch *w, fx_nic_event_fn *tell, void *arg);
 
 /* One line of text or JSON. */
 void fx_nic_event_print(const struct fx_nic_event *e);

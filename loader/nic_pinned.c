@@ -22,19 +22,6 @@ bool fx_map_is(int fd, u32 key, u32 value)
 	       info.value_size == value;
 }
 
-bool fx_map_fits(int fd, const struct bpf_map *m)
-{
-	struct bpf_map_info info = { 0 };
-	u32 len = sizeof(info);
-
-	return !bpf_map_get_info_by_fd(fd, &info, &len) &&
-	       info.type == bpf_map__type(m) &&
-	       info.key_size == bpf_map__key_size(m) &&
-	       info.value_size == bpf_map__value_size(m) &&
-	       info.max_entries == bpf_map__max_entries(m) &&
-	       info.map_flags == bpf_map__map_flags(m);
-}
-
 void fx_nic_digest(const struct fx_bundle_nic *part, u8 digest[FX_DIGEST_LEN])
 {
 	SHA2_CTX sha;

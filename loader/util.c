@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cmd.h"
@@ -391,4 +392,12 @@ char *fx_hex(const u8 *v, size_t n)
 		sprintf(s + 2 * i, "%02x", v[i]);
 	s[2 * n] = '\0';
 	return s;
+}
+
+u64 fx_monotonic_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }

@@ -77,4 +77,7 @@ const char *fx_nearest(const char *word, const char *(*nth)(const void *, u32),
 		       const void *list);
 const char *fx_nearest_name(const char *word, const char *const *names, u32 n);
 
+/* Nanoseconds of CLOCK_MONOTONIC. */
+u64 fx_monotonic_ns(void);
+
 #endif /* FX_UTIL_H */
