@@ -5,6 +5,7 @@
 import struct
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -159,6 +160,40 @@ def replaced(lab):
         host.close()
 
 
+def replaced_while_packets_come(lab):
+    """A stream that does not pause for the swaps: what is sent arrives, once, and is counted once."""
+    with Dpu(ports=("v0", "w0")), Attached(EDGES) as a:
+        with Peer(lab):
+            wire = Port("v1")
+        host = Port("w1")
+        sent, got, stop = [0], [0], threading.Event()
+
+        def send():
+            while not stop.wait(0.0005):
+                wire.send(frame(5000))
+                sent[0] += 1
+
+        def receive():
+            while not stop.is_set():
+                got[0] += len(host.receive())
+
+        threads = [threading.Thread(target=send), threading.Thread(target=receive)]
+        for thread in threads:
+            thread.start()
+        for _ in range(8):
+            run = Run("attach", "--replace", a.bundle)
+            want(run.rc == 0, run.err)
+        stop.set()
+        for thread in threads:
+            thread.join()
+        a.wait("in", sent[0])
+        same(got[0] + len(host.receive()), sent[0])
+        same(counts(a)["passes"][:3], (sent[0], sent[0] * 32, 0))
+        want(sent[0] > 100, sent)
+        wire.close()
+        host.close()
+
+
 TORN = """\
 #include <fabric_ext/portable.bpf.h>
 
@@ -235,4 +270,5 @@ def local_maps(lab):
         wire.close()
 
 
-sys.exit(main(tests_of(DpuLab(), [one_port, both_ways, malformed, audit_and_bypass, replaced, maps, local_maps])))
+sys.exit(main(tests_of(DpuLab(), [one_port, both_ways, malformed, audit_and_bypass, replaced,
+                                replaced_while_packets_come, maps, local_maps])))
