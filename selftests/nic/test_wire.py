@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Packets: found by their flows, judged, counted, and malformed in each field."""
 
+import ctypes
 import os
 import socket
 import struct
@@ -13,9 +14,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
 from netlab import (ETH_P_IP, ETH_P_IPV6, Attached, Lab, Peer, Port, ethernet, extension, frame, ipv4,  # noqa: E402
                     ipv6, sh, tcp, tests_of, udp)
-from fxtest import TOP, main, same, want, write  # noqa: E402
+from fxtest import TOP, Skip, main, same, want, write  # noqa: E402
 
 DENY, MARK = {"priority": 1}, {"priority": 2}
+XDP_DROP, XDP_PASS = 1, 2
 
 
 def ports(lab):
@@ -107,11 +109,20 @@ def with_udp(payload, **ip):
     return ethernet(ETH_P_IP, ipv4(17, payload, **ip))
 
 
-def deep(count, payload=b"p" * 10):
-    """UDP to port 7000 behind COUNT extension headers."""
+def deep(count, payload=b"p" * 10, length=None):
+    """UDP to port 7000 behind COUNT extension headers, the last of which may say another LENGTH."""
     inner, following = udp(1, 7000, payload), 17
     for i in range(count):
-        inner, following = extension(following, 8 * (i % 2 + 1)) + inner, (60, 43)[i % 2]
+        inner, following = extension(following, 8 * (i % 2 + 1), None if i else length) + inner, (60, 43)[i % 2]
+    return ethernet(ETH_P_IPV6, ipv6(following, inner))
+
+
+def long_head(size):
+    """UDP to port 7000 that ends SIZE bytes behind the frame's beginning, but for 10 bytes of payload."""
+    rest, inner, following = size - 14 - 40 - 8, udp(1, 7000, b"p" * 10), 17
+    while rest:
+        one = min(rest, 256)
+        inner, following, rest = extension(following, one) + inner, 60, rest - one
     return ethernet(ETH_P_IPV6, ipv6(following, inner))
 
 
@@ -159,6 +170,10 @@ FOUND = [
     ("atomic fragment", fragment(0, 0, udp(1, 7000, b"abc")), "port", 3),
     ("first fragment of IPv6", fragment(0, 1, udp(1, 7000, b"a" * 24, length=2000)), "port", 24),
     ("later fragment of IPv6", fragment(3, 0, udp(1, 7000, b"a" * 24)), None, 0),
+    ("nine extension headers", deep(9), None, 0),
+    ("headers of 510 bytes", long_head(510), "port", 10),
+    ("headers of 518 bytes", long_head(518), None, 0),
+    ("headers of 630 bytes", long_head(630), None, 0),
     ("no next header", ethernet(ETH_P_IPV6, ipv6(59, b"")), None, 0),
     ("arp", ethernet(0x0806, bytes(28)), None, 0),
     ("802.3 length", ethernet(60, bytes(60)), None, 0),
@@ -207,10 +222,8 @@ BAD = [
     ("IPv6 longer than the frame", ethernet(ETH_P_IPV6, ipv6(17, udp(1, 7000, b"x"), length=10))),
     ("IPv6 too short for UDP", ethernet(ETH_P_IPV6, ipv6(17, udp(1, 7000, b"x"), length=7))),
     ("jumbogram", ethernet(ETH_P_IPV6, ipv6(0, extension(17) + udp(1, 7000, b"x"), length=0))),
-    ("nine extension headers", deep(9)),
+    ("nine extension headers, the last one beyond IP", deep(9, length=99)),
     ("extension header beyond IP", ethernet(ETH_P_IPV6, ipv6(60, extension(17, length=9) + udp(1, 7000, b"x")))),
-    ("headers of 600 bytes", ethernet(ETH_P_IPV6, ipv6(60, extension(60, 256) + extension(60, 256) + extension(17, 64) +
-                                                      udp(1, 7000, b"x")))),
     ("extension headers without end", ethernet(ETH_P_IPV6, ipv6(60, extension(60) + extension(60)))),
     ("two Ethernet headers", ethernet(ETH_P_IP, frame(7000))),
 ]
@@ -256,6 +269,65 @@ def malformed(lab):
                 same(sum(e["packets"] + e["refused"] for e in nic["edges"] if e["dir"] == way), 1, default, way)
                 same(got[-1], good, default, way)
                 same(len(got), 1 + (0 if refused else taken[way]), default, way)
+
+
+class TestRun(ctypes.Structure):
+    """struct bpf_test_run_opts"""
+    _fields_ = [("sz", ctypes.c_size_t), ("data_in", ctypes.c_char_p), ("data_out", ctypes.c_void_p),
+                ("data_size_in", ctypes.c_uint32), ("data_size_out", ctypes.c_uint32),
+                ("ctx_in", ctypes.c_char_p), ("ctx_out", ctypes.c_void_p), ("ctx_size_in", ctypes.c_uint32),
+                ("ctx_size_out", ctypes.c_uint32), ("retval", ctypes.c_uint32), ("repeat", ctypes.c_int),
+                ("duration", ctypes.c_uint32), ("flags", ctypes.c_uint32), ("cpu", ctypes.c_uint32),
+                ("batch_size", ctypes.c_uint32)]
+
+
+class Pieces:
+    """The XDP program of v0, for a packet that lies in two pieces: what a driver with short buffers hands it."""
+
+    def __init__(self):
+        self.bpf = ctypes.CDLL("libbpf.so.1", use_errno=True)
+        link = self.bpf.bpf_obj_get(b"/sys/fs/bpf/fabric_ext/lab/nic-v0/xdp")
+        # struct bpf_link_info: type, id, prog_id
+        info, size = (ctypes.c_uint32 * 3)(), ctypes.c_uint32(12)
+        error = self.bpf.bpf_obj_get_info_by_fd(link, info, ctypes.byref(size))
+        self.prog = self.bpf.bpf_prog_get_fd_by_id(info[2])
+        want(link >= 0 and not error and self.prog >= 0, "the program cannot be opened")
+        os.close(link)
+
+    def run(self, data, linear):
+        """The verdict about DATA, LINEAR bytes of which can be read at once."""
+        context = struct.pack("=6I", 0, linear, 0, 0, 0, 0)
+        opts = TestRun(sz=ctypes.sizeof(TestRun), data_in=data, data_size_in=len(data), ctx_in=context,
+                       ctx_size_in=len(context), repeat=1)
+        if error := self.bpf.bpf_prog_test_run_opts(self.prog, ctypes.byref(opts)):
+            raise Skip(f"this kernel runs no XDP program on two pieces: {os.strerror(-error)}")
+        return opts.retval
+
+    def close(self):
+        os.close(self.prog)
+
+
+def in_pieces(lab):
+    """Wherever a packet's first piece ends, it is read as if there were one."""
+    del lab
+    edges = [(name, "in", flow) for name, flow in FLOWS]
+    cases = [(*case, XDP_PASS) for case in FOUND] + [(what, data, None, None, XDP_DROP) for what, data in BAD]
+    with Attached(edges, malformed="DROP") as a:
+        pieces, runs = Pieces(), 0
+        for what, data, name, size, verdict in cases:
+            before = a.nic()
+            ends = [end for end in (14, 15, 18, 33, 34, 41, 54, 61, 62, 70, 500) if end <= len(data)]
+            for end in ends:
+                same(pieces.run(data, end), verdict, what, end)
+            n, nic = len(ends), a.nic()
+            changed = {e["class"]: (e["packets"] - old["packets"], e["bytes"] - old["bytes"])
+                       for e, old in zip(nic["edges"], before["edges"]) if e != old}
+            same(changed, {name: (n, n * size)} if name else {}, what)
+            same(nic["in"]["malformed_refused"] - before["in"]["malformed_refused"], n * (verdict == XDP_DROP), what)
+            same(nic["in"]["no_edge"] - before["in"]["no_edge"], n * (verdict == XDP_PASS and not name), what)
+            runs += n
+        same(a.nic()["in"]["packets"], runs)
+        pieces.close()
 
 
 def one_by_one(a, way, source, cases):
@@ -323,4 +395,5 @@ def shipped_guard(lab):
 
 if __name__ == "__main__":
     os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=1")
-    sys.exit(main(tests_of(Lab(), [counts_exactly, denies_one, marks, finds, malformed, sockets, shipped_guard])))
+    sys.exit(main(tests_of(Lab(), [counts_exactly, denies_one, marks, finds, malformed, in_pieces, sockets,
+                                   shipped_guard])))

@@ -120,6 +120,7 @@ struct fx_nic_count {
 /*
  * fx_qps: what is known of a connected queue pair, the limit of which is
  * FX_NIC_QPS or twice the flows. Requests and what answers them count apart.
+ * Where it is full, those that were silent for 16 s make room (fx_swept: when).
  */
 #define FX_NIC_QPS		4096
 #define FX_QP_SEEN		1024	/* bits of memory: the last 960 packets are told apart */

@@ -72,6 +72,21 @@ struct {
 	__type(value, struct bpf_cpumap_val);
 } fx_cpus SEC(".maps");
 
+/*
+ * The headers of a packet that lies in pieces. Nothing is read past FX_MAX_HEAD;
+ * to the verifier a header may begin there.
+ */
+struct fx_head {
+	__u8 b[FX_MAX_HEAD + FX_ONE_HEAD];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct fx_head);
+} fx_heads SEC(".maps");
+
 /* Before the packet's data, from XDP to tc: the mark, which XDP cannot set. */
 struct fx_nic_meta {
 	__u32 magic;		/* FX_NIC_META */
@@ -354,22 +369,45 @@ static __always_inline int fx_to_queue(const struct fx_crossing *c)
 	return rc;
 }
 
-/* fx_read_xdp() - what can be read of a packet into @c; a function as fx_judge() is */
-__noinline int fx_read_xdp(struct xdp_md *ctx, struct fx_crossing *c)
+/* What stands from @data to @end, of a packet that may be longer, into @c. */
+static __always_inline int fx_read_from(struct xdp_md *ctx, struct fx_crossing *c,
+					void *data, void *end)
 {
-	struct fx_packet p = { .data = (void *)(long)ctx->data,
-			       .end = (void *)(long)ctx->data_end };
+	struct fx_packet p = { .data = data, .end = end, .cell = &c->cell,
+			       .len = bpf_xdp_get_buff_len(ctx) };
 	int parsed;
 
-	if (!c)
-		return FX_PKT_SHORT;
-	p.cell = &c->cell;
-	p.len = bpf_xdp_get_buff_len(ctx);
 	parsed = fx_parse(&p, &c->k.key);
 	c->bytes = p.bytes;
 	if (fx_is_roce(c, parsed))
 		parsed = fx_read_roce(c, &p, ctx, (void *)bpf_xdp_load_bytes);
 	return parsed;
+}
+
+/* fx_read_xdp() - what can be read of a packet into @c; a function as fx_judge() is */
+__noinline int fx_read_xdp(struct xdp_md *ctx, struct fx_crossing *c)
+{
+	if (!c)
+		return FX_PKT_SHORT;
+	return fx_read_from(ctx, c, (void *)(long)ctx->data, (void *)(long)ctx->data_end);
+}
+
+/* fx_read_pieces() - the same of one whose headers do not all lie in its first piece */
+__noinline int fx_read_pieces(struct xdp_md *ctx, struct fx_crossing *c)
+{
+	__u32 zero = 0, n = bpf_xdp_get_buff_len(ctx);
+	struct fx_head *head = bpf_map_lookup_elem(&fx_heads, &zero);
+
+	if (!c || !head)
+		return FX_PKT_SHORT;
+	__builtin_memset(&c->k, 0, sizeof(c->k));
+	c->k.key.vlan = FX_VLAN_NONE;
+	if (n > FX_MAX_HEAD)
+		n = FX_MAX_HEAD;
+	barrier_var(n);
+	if (!n || n > FX_MAX_HEAD || bpf_xdp_load_bytes(ctx, 0, head->b, n))
+		return FX_PKT_SHORT;
+	return fx_read_from(ctx, c, head->b, head->b + n);
 }
 
 static __always_inline int fx_nic_receive(struct xdp_md *ctx, bool drop_malformed)
@@ -381,6 +419,8 @@ static __always_inline int fx_nic_receive(struct xdp_md *ctx, bool drop_malforme
 	if (!fx_begin(&c))
 		return XDP_PASS;
 	parsed = fx_read_xdp(ctx, &c);
+	if (parsed == FX_PKT_SHORT)
+		parsed = fx_read_pieces(ctx, &c);
 	action = parsed == FX_PKT_FLOW ? fx_judge(&c) : fx_unread(&c, parsed, drop_malformed);
 	if (action == FX_DROP)
 		return XDP_DROP;

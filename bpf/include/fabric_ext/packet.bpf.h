@@ -4,8 +4,8 @@
  * whoever sent it: each is compared with what is there before it is used.
  *
  * Read are Ethernet, one VLAN tag, IPv4 with options, IPv6 with at most
- * FX_MAX_EXT extension headers, UDP and TCP. What is none of these is well
- * formed and of no edge.
+ * FX_MAX_EXT extension headers, UDP and TCP, within FX_MAX_HEAD bytes. What is
+ * none of these is well formed and of no edge.
  */
 #ifndef FABRIC_EXT_PACKET_BPF_H
 #define FABRIC_EXT_PACKET_BPF_H
@@ -18,6 +18,7 @@
 
 #define FX_MAX_EXT	8	/* extension headers of IPv6 */
 #define FX_MAX_HEAD	512	/* bytes of all headers together */
+#define FX_ONE_HEAD	40	/* of the longest that is read at once */
 
 enum fx_parsed {
 	FX_PKT_FLOW = 0,	/* the key is filled in */
@@ -57,12 +58,15 @@ static __always_inline int fx_header(const struct fx_packet *p, __u8 **h, __u32 
 {
 	__u32 off = p->off;
 
-	if (off + size > limit || off > FX_MAX_HEAD - size)
+	if (off + size > limit)
 		return FX_PKT_MALFORMED;
+	/* there may be such a packet, but none that is read here */
+	if (off > FX_MAX_HEAD - size)
+		return FX_PKT_OTHER;
 	/* the verifier has to see the bound on what is added */
 	barrier_var(off);
 	if (off > FX_MAX_HEAD)
-		return FX_PKT_MALFORMED;
+		return FX_PKT_OTHER;
 	*h = p->data + off;
 	return (void *)*h + size > p->end ? FX_PKT_SHORT : FX_PKT_FLOW;
 }
@@ -188,7 +192,7 @@ static __always_inline int fx_skip_ext(struct fx_packet *p, bool *first)
 		if (!*first)
 			return FX_PKT_FLOW;
 	}
-	return FX_PKT_MALFORMED;
+	return FX_PKT_OTHER;
 }
 
 static __always_inline int fx_parse_ipv6(struct fx_packet *p, struct fx_flow_key *k)

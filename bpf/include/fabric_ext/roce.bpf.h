@@ -7,13 +7,15 @@
  * its packets were seen: what is sent again counts once. Only glue_nic.bpf.h
  * includes this.
  *
- * What is read: RC, XRC, UC and UD. RD, congestion notifications and opcodes of
- * manufacturers are well formed and of no queue pair, as are acknowledgements.
+ * What is read: RC, XRC, UC and UD. RD, congestion notifications, opcodes of
+ * manufacturers and those that are not known here are well formed and of no
+ * queue pair, as are acknowledgements.
  * The check sum at the end (ICRC) is for the adapters to check.
  */
 #ifndef FABRIC_EXT_ROCE_BPF_H
 #define FABRIC_EXT_ROCE_BPF_H
 
+#include <linux/errno.h>
 #include <fabric_ext/packet.bpf.h>
 
 #define FX_BTH_LEN	12
@@ -36,21 +38,19 @@
 #define FX_OPS_IMM	0x00c00a28U	/* an immediate, or a key to invalidate */
 #define FX_OPS_ANSWER	(FX_OPS_READ | FX_OPS_ACK)
 
-/* The transports, the three bits above, and what each has of them. */
+/* The transports that are read, the three bits above, and what each has of them. */
 #define FX_ROCE_RC	0
 #define FX_ROCE_UC	1
-#define FX_ROCE_RD	2
 #define FX_ROCE_UD	3
-#define FX_ROCE_CNP	4
 #define FX_ROCE_XRC	5
-#define FX_ROCE_OWN	6		/* manufacturers', from here on */
 #define FX_OPS_RC	0x00dfffffU
 #define FX_OPS_UC	0x00000fffU
 #define FX_OPS_UD	0x00000030U
-#define FX_OPS_CNP	0x00000002U
 
 /* Silent for this long, whoever uses a queue pair's number is another. */
 #define FX_ROCE_SILENT_NS	16000000000ULL
+/* A full table is searched for the silent no sooner than this after the last time. */
+#define FX_ROCE_SWEEP_NS	4000000000ULL
 /* This far behind, a packet is of a new sequence and not of the past. */
 #define FX_PSN_PAST		65536U
 
@@ -135,14 +135,14 @@ static __always_inline int fx_parse_reth(const __u8 *h, __u32 op, struct fx_roce
 	return FX_PKT_FLOW;
 }
 
-/* What the opcodes of a transport are, as a set. */
+/* The opcodes of a transport that are read, as a set. */
 static __always_inline __u32 fx_roce_ops(__u32 transport)
 {
 	if (transport == FX_ROCE_RC || transport == FX_ROCE_XRC)
 		return FX_OPS_RC;
 	if (transport == FX_ROCE_UC)
 		return FX_OPS_UC;
-	return transport == FX_ROCE_UD ? FX_OPS_UD : FX_OPS_CNP;
+	return transport == FX_ROCE_UD ? FX_OPS_UD : 0;
 }
 
 /*
@@ -166,11 +166,8 @@ __noinline int fx_parse_roce(const struct fx_roce_wire *w, __u32 size, struct fx
 	pad = w->b[1] >> 4 & 3;
 	if (w->b[1] & 15)		/* the header's version */
 		return FX_PKT_MALFORMED;
-	if (transport >= FX_ROCE_OWN || transport == FX_ROCE_RD)
-		return FX_PKT_FLOW;
+	/* newer than this, or somebody's own: who knows what is in it? */
 	if (!fx_op_in(op, fx_roce_ops(transport)))
-		return FX_PKT_MALFORMED;
-	if (transport == FX_ROCE_CNP)
 		return FX_PKT_FLOW;
 
 	head = fx_roce_extended(transport, op);
@@ -289,6 +286,41 @@ struct {
 /* a state to begin with; too large for the stack */
 static const volatile __u8 fx_qp_none[sizeof(struct fx_qp_state)];
 
+/* When it was full, and searched. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} fx_swept SEC(".maps");
+
+/* Of one that was just made, the time is not there yet. */
+static long fx_qp_forget(void *map, const struct fx_qp_key *key, struct fx_qp_state *s,
+			 const __u64 *now)
+{
+	if (s->last && *now > s->last && *now - s->last > FX_ROCE_SILENT_NS)
+		bpf_map_delete_elem(&fx_qps, key);
+	return 0;
+}
+
+/*
+ * Let go of the queue pairs that are silent, which are begun anew anyway; was
+ * it time to? All at once and seldom: a search per packet would cost the most
+ * when somebody fills the table with what is forged.
+ */
+static __always_inline bool fx_qps_sweep(void)
+{
+	__u64 now = bpf_ktime_get_coarse_ns(), *swept;
+	__u32 zero = 0;
+
+	swept = bpf_map_lookup_elem(&fx_swept, &zero);
+	if (!swept || now < *swept + FX_ROCE_SWEEP_NS)
+		return false;
+	*swept = now;
+	bpf_for_each_map_elem(&fx_qps, fx_qp_forget, &now, 0);
+	return true;
+}
+
 /* The state of the packet's queue pair; NULL when there is no room. */
 static __always_inline struct fx_qp_state *
 fx_qp_find(const struct fx_flow_key *k, const struct fx_roce *r, __u32 dir)
@@ -301,7 +333,9 @@ fx_qp_find(const struct fx_flow_key *k, const struct fx_roce *r, __u32 dir)
 	s = bpf_map_lookup_elem(&fx_qps, &key);
 	if (s)
 		return s;
-	bpf_map_update_elem(&fx_qps, &key, (const void *)fx_qp_none, BPF_NOEXIST);
+	if (bpf_map_update_elem(&fx_qps, &key, (const void *)fx_qp_none, BPF_NOEXIST) == -E2BIG &&
+	    fx_qps_sweep())
+		bpf_map_update_elem(&fx_qps, &key, (const void *)fx_qp_none, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&fx_qps, &key);
 }
 
