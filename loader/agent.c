@@ -187,7 +187,6 @@ out:
 /* In a session of its own, as a child of nobody. */
 static void become_agent(const char *graph)
 {
-	char *argv[] = { (char *)"fabricctl", (char *)"agent", (char *)graph, NULL };
 	int null = open("/dev/null", O_RDWR);
 
 	if (setsid() < 0 || null < 0)
@@ -207,7 +206,7 @@ static void become_agent(const char *graph)
 	/* what the command has open, it has open; but no lock of it lives on */
 	close_range(3, ~0U, 0);
 	fx_sys_signals_default();
-	execv("/proc/self/exe", argv);
+	execl("/proc/self/exe", "fabricctl", "agent", graph, NULL);
 	_exit(1);
 }
 

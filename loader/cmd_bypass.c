@@ -34,29 +34,40 @@ struct nics {
 	bool some;		/* programs of a graph that is meant */
 	bool alone;		/* and none of them has a part for the kernel */
 	u32 in_force;		/* policies without one that were not by-passed */
+	bool was_in_force;	/* the graph that is looked at */
 };
 
-static enum fx_rc bypass_graph(const char *graph, struct nics *n)
+/* What a graph's devices say, which does not keep anything from ending. */
+static void look_at(const char *graph, struct nics *n)
 {
 	struct fx_nic_views v;
+
+	n->some = true;
+	if (fx_nic_views_read(graph, &v) || !fx_nic_views_alone(&v)) {
+		n->alone = false;
+		return;
+	}
+	n->in_force += n->was_in_force;
+	fx_nic_views_free(&v);
+}
+
+/* The devices that cannot be in the way come first. */
+static enum fx_rc bypass_graph(const char *graph, struct nics *n)
+{
+	enum fx_rc rc = FX_RC_OK;
 	int err;
 
-	if (fx_nic_views_read(graph, &v))
-		return FX_RC_SYSTEM;
-	n->some = true;
-	if (!fx_nic_views_alone(&v))
-		n->alone = false;
-	else if (!(v.view[0].conf.flags & FX_NIC_F_BYPASS))
-		n->in_force++;
-	fx_nic_views_free(&v);
-	if (fx_dpus_bypass(graph))
-		return FX_RC_SYSTEM;
+	n->was_in_force = !fx_nics_bypassed(graph);
 	err = fx_nics_bypass(graph);
-	if (!err)
-		return FX_RC_OK;
-	fx_err("the programs of graph '%s' on network devices cannot be by-passed: %s",
-	       graph, strerror(-err));
-	return FX_RC_SYSTEM;
+	if (err) {
+		fx_err("the programs of graph '%s' on network devices cannot be by-passed: %s",
+		       graph, strerror(-err));
+		rc = FX_RC_SYSTEM;
+	}
+	if (fx_dpus_bypass(graph))
+		rc = FX_RC_SYSTEM;
+	look_at(graph, n);
+	return rc;
 }
 
 static enum fx_rc bypass_nics(const struct config *c, struct nics *n)

@@ -10,6 +10,7 @@
 
 #include "cmd.h"
 #include "diag.h"
+#include "dpus.h"
 #include "json.h"
 #include "netlink.h"
 #include "nic.h"
@@ -179,7 +180,7 @@ static bool on_devices(const struct config *c)
 	bool any;
 
 	if (c->graph)
-		return fx_nics_pinned(c->graph);
+		return fx_nics_pinned(c->graph) || fx_dpus_pinned(c->graph);
 	fx_pins_list_graphs(&graphs);
 	any = graphs.n;
 	fx_words_free(&graphs);

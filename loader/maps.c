@@ -18,7 +18,6 @@
 #include "maps.h"
 #include "util.h"
 
-
 static const char *const class_name[] = {
 	[FX_MAP_LOCAL] = "local", [FX_MAP_COUNTER] = "counter",
 	[FX_MAP_SNAPSHOT] = "snapshot", [FX_MAP_BOUNDED] = "bounded",

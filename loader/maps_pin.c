@@ -6,6 +6,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -255,7 +256,9 @@ enum fx_rc fx_maps_pin(struct fx_maps *m, struct fx_pins *pins)
 	}
 	for (u32 i = 0; i < m->n && rc == FX_RC_OK; i++)
 		rc = pin_map(pins, &m->map[i]);
-	if (rc != FX_RC_OK)
+	/* a repair leaves the list as it is: it had to be the same */
+	if (rc != FX_RC_OK || (m->how == FX_MAPS_REPAIR &&
+			       !faccessat(pins->fd, "shared/" MAPS, F_OK, AT_SYMLINK_NOFOLLOW)))
 		return rc;
 	sweep(m, pins);
 	/* last, as it says what the other names are */

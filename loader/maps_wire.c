@@ -19,7 +19,6 @@
 #include "maps_wire.h"
 #include "util.h"
 
-
 struct fx_maps *fx_maps_new(const char *graph, const struct fx_map_list *known,
 			    enum fx_maps_how how)
 {

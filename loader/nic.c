@@ -3,8 +3,10 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <net/if.h>
+#include <net/if_arp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "bpflog.h"
@@ -74,6 +76,23 @@ static bool is_well(const struct fx_nics *n, const struct fx_nic_dev *d)
 	return well;
 }
 
+/* Its frames begin with an Ethernet header, which is what the programs read. */
+static bool is_ethernet(const char *netdev)
+{
+	struct ifreq req = { 0 };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool ethernet = false;
+
+	if (fd < 0)
+		return false;
+	memcpy(req.ifr_name, netdev, strnlen(netdev, sizeof(req.ifr_name) - 1));
+	if (!ioctl(fd, SIOCGIFHWADDR, &req))
+		ethernet = req.ifr_hwaddr.sa_family == ARPHRD_ETHER ||
+			   req.ifr_hwaddr.sa_family == ARPHRD_LOOPBACK;
+	close(fd);
+	return ethernet;
+}
+
 /*
  * All of them, before any is touched; in a repair those that need one, and
  * what is away does not keep the others from it.
@@ -91,6 +110,11 @@ static enum fx_rc find_devices(struct fx_nics *n)
 			d->wants[d->part->flow[j].dir] = true;
 		if (n->opt->repair && is_well(n, d))
 			continue;
+		if (d->ifindex && !is_ethernet(d->part->netdev)) {
+			fx_err("netdev '%s' has no Ethernet headers, as tunnels have none, and flows are found behind those",
+			       d->part->netdev);
+			return FX_RC_INPUT;
+		}
 		if (d->ifindex) {
 			n->n++;
 			continue;
@@ -186,7 +210,37 @@ static u32 number_of(struct fx_nic_conf *conf, struct fx_flow_key *mask,
 	return first + i;
 }
 
-static int put_flow(const struct fx_nics *n, struct fx_nic_dev *d, u32 i, u32 mask)
+/* The rows that were pinned before, or -1; they know which queue pairs are tagged. */
+static int open_old_rows(const struct fx_nics *n, const struct fx_nic_dev *d)
+{
+	char *dir = fx_pins_dir(n->bundle->image.hdr->name);
+	char *sub = fx_pins_nic(d->part->netdev);
+	char *path = fx_asprintf("%s/%s/maps/fx_rows", dir, sub);
+	int fd = n->opt->replace || n->opt->repair ? bpf_obj_get(path) : -1;
+
+	if (fd >= 0 && !fx_map_is(fd, sizeof(u32), sizeof(struct fx_nic_row))) {
+		close(fd);
+		fd = -1;
+	}
+	free(path);
+	free(sub);
+	free(dir);
+	return fd;
+}
+
+/* The queue pair that `fabricctl tag` bound the row's edge to, or 0. */
+static u32 old_tag(int rows, u32 i, const struct fx_nic_row *row)
+{
+	struct fx_nic_row old;
+
+	if (rows < 0 || bpf_map_lookup_elem(rows, &i, &old) || !old.tagged ||
+	    old.edge != row->edge || old.dir != row->dir)
+		return 0;
+	return old.key.qp;
+}
+
+static int put_flow(const struct fx_nics *n, struct fx_nic_dev *d, u32 i, u32 mask,
+		    int old_rows)
 {
 	const struct fx_nic_flow *f = &d->part->flow[i];
 	struct fx_nic_row row = { .edge = f->edge, .cls = f->cls, .dir = f->dir,
@@ -198,8 +252,10 @@ static int put_flow(const struct fx_nics *n, struct fx_nic_dev *d, u32 i, u32 ma
 	row.roce = !!f->mask.qp;
 	row.tagged = row.roce && !f->key.qp;
 	memcpy(row.name, n->bundle->image.cls[f->cls].name, sizeof(row.name));
+	if (row.tagged)
+		row.key.qp = old_tag(old_rows, i, &row);
 	/* without its queue pair it finds nothing */
-	if (!row.tagged)
+	if (!row.tagged || row.key.qp)
 		err = put(d, "fx_flows", &row.key, &i);
 	return err ? err : put(d, "fx_rows", &i, &row);
 }
@@ -211,9 +267,11 @@ static int fill_maps(const struct fx_nics *n, struct fx_nic_dev *d)
 	struct fx_nic_conf conf = { .ifindex = d->ifindex,
 				    .place = d->part->place,
 				    .rows = d->part->n_flow };
+	const int old_rows = open_old_rows(n, d);
 	const u32 zero = 0;
 	int err = 0;
 
+	fx_nic_digest(d->part, conf.object);
 	conf.flags = (n->opt->audit ? FX_NIC_F_AUDIT : 0) |
 		     (n->bundle->object ? 0 : FX_NIC_F_ALONE);
 	memcpy(conf.count, hdr->count, sizeof(conf.count));
@@ -223,8 +281,10 @@ static int fill_maps(const struct fx_nics *n, struct fx_nic_dev *d)
 	memcpy(conf.policy, n->policy, strlen(n->policy));
 	for (u32 i = 0; i < d->part->n_flow && !err; i++) {
 		conf.flags |= d->part->flow[i].mask.qp ? FX_NIC_F_ROCE : 0;
-		err = put_flow(n, d, i, number_of(&conf, mask, &d->part->flow[i]));
+		err = put_flow(n, d, i, number_of(&conf, mask, &d->part->flow[i]),
+			       old_rows);
 	}
+	fx_close(old_rows);
 	for (u32 i = 0; i < ARRAY_SIZE(mask) && !err; i++)
 		err = put(d, "fx_masks", &i, &mask[i]);
 	return err ? err : put(d, "fx_conf", &zero, &conf);

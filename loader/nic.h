@@ -37,6 +37,8 @@ void fx_nics_close(struct fx_nics *n);
 
 /* Is what is pinned on devices of the bundle's graph? Else after one sentence. */
 enum fx_rc fx_nics_check_graph(const struct fx_bundle *b);
+/* The same, and of the bundle's policy. */
+enum fx_rc fx_nics_check_repair(const struct fx_bundle *b);
 /**
  * fx_nics_check_replace() - whether a bundle may replace what is on devices
  * @b: opened
@@ -78,6 +80,8 @@ bool fx_nics_pinned(const char *graph);
 /* Take a graph's pinned programs off their devices; the pins stay. */
 enum fx_rc fx_nics_detach(const char *graph, const struct fx_pins *pins);
 
+/* Were all of a graph's pinned programs by-passed? Not when there are none. */
+bool fx_nics_bypassed(const char *graph);
 /* Let pinned programs pass everything from here on; 0 or -errno. */
 int fx_nics_bypass(const char *graph);
 

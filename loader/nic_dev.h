@@ -50,6 +50,8 @@ enum fx_rc fx_nic_load_dev(struct fx_nics *n, struct fx_nic_dev *d);
 
 /* Is the map at @fd what the object wants to have for @m? */
 bool fx_map_fits(int fd, const struct bpf_map *m);
+/* SHA-256 of a part's object. */
+void fx_nic_digest(const struct fx_bundle_nic *part, u8 digest[FX_DIGEST_LEN]);
 /* Close a descriptor, unless it is 0, which stands for none. */
 void fx_close(int fd);
 

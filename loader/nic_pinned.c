@@ -2,6 +2,7 @@
 /* What an attach has pinned for network devices, and how it ends. */
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <sha256.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,6 +33,15 @@ bool fx_map_fits(int fd, const struct bpf_map *m)
 	       info.value_size == bpf_map__value_size(m) &&
 	       info.max_entries == bpf_map__max_entries(m) &&
 	       info.map_flags == bpf_map__map_flags(m);
+}
+
+void fx_nic_digest(const struct fx_bundle_nic *part, u8 digest[FX_DIGEST_LEN])
+{
+	SHA2_CTX sha;
+
+	SHA256Init(&sha);
+	SHA256Update(&sha, part->object, part->object_size);
+	SHA256Final(digest, &sha);
 }
 
 void fx_close(int fd)
@@ -146,6 +156,21 @@ static int bypass(const char *path)
 		err = -errno;
 	close(fd);
 	return err;
+}
+
+bool fx_nics_bypassed(const char *graph)
+{
+	struct fx_words subs = { 0 };
+	struct fx_nic_conf conf;
+	bool bypassed;
+
+	fx_pins_list_nics(graph, &subs);
+	bypassed = subs.n;
+	for (u32 i = 0; i < subs.n; i++)
+		bypassed = bypassed && !fx_nic_conf_read(graph, subs.word[i], &conf) &&
+			   conf.flags & FX_NIC_F_BYPASS;
+	fx_words_free(&subs);
+	return bypassed;
 }
 
 int fx_nics_bypass(const char *graph)

@@ -50,6 +50,28 @@ enum fx_rc fx_nics_check_graph(const struct fx_bundle *b)
 	return rc;
 }
 
+enum fx_rc fx_nics_check_repair(const struct fx_bundle *b)
+{
+	const char *graph = b->image.hdr->name;
+	enum fx_rc rc = fx_nics_check_graph(b);
+	u8 digest[FX_DIGEST_LEN];
+	struct fx_nic_conf conf;
+
+	for (u32 i = 0; i < b->n_nic && rc == FX_RC_OK; i++) {
+		char *sub = fx_pins_nic(b->nic[i].netdev);
+
+		fx_nic_digest(&b->nic[i], digest);
+		if (!fx_nic_conf_read(graph, sub, &conf) &&
+		    memcmp(conf.object, digest, sizeof(digest))) {
+			fx_err("the policy '%s' on %s is not the bundle's; repair with the bundle that was attached, or attach --replace",
+			       conf.policy, sub);
+			rc = FX_RC_INPUT;
+		}
+		free(sub);
+	}
+	return rc;
+}
+
 enum fx_rc fx_nics_check_replace(const struct fx_bundle *b)
 {
 	const char *graph = b->image.hdr->name;

@@ -327,6 +327,19 @@ enum fx_rc fx_pins_write_at(struct fx_pins *p, const char *sub, const char *name
 	return rc;
 }
 
+bool fx_pins_empty(const struct fx_pins *p)
+{
+	DIR *d = opendir(p->dir);
+	struct dirent *e;
+	bool empty = true;
+
+	while (d && (e = readdir(d)))
+		empty = empty && (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."));
+	if (d)
+		closedir(d);
+	return d && empty;
+}
+
 int fx_pins_link(const struct fx_pins *p)
 {
 	char *path = fx_asprintf("%s/link", p->dir);

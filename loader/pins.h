@@ -49,6 +49,8 @@ enum fx_rc fx_pins_write_link(struct fx_pins *p, int link);
 /* Put what is under @from in place of the maps and programs under @to, or "". */
 enum fx_rc fx_pins_swap(struct fx_pins *p, const char *from, const char *to);
 
+/* Is nothing pinned for the graph? */
+bool fx_pins_empty(const struct fx_pins *p);
 /* The pinned link, -ENOENT or another -errno. */
 int fx_pins_link(const struct fx_pins *p);
 /* End the policy of the pinned link, if there is one; 0 or -errno. */

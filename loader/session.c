@@ -44,6 +44,7 @@ struct fx_session {
 	char *policy;			/* the ops' name */
 	bool loaded;			/* the graph is there for us to remove */
 	bool kernel_repaired;
+	bool ours;			/* the pins are this attach's to remove */
 };
 
 static const char *graph_name(const struct fx_session *s)
@@ -160,6 +161,7 @@ static enum fx_rc get_graph(struct fx_session *s)
 	}
 	if (!err) {
 		s->loaded = !attached;	/* left behind: ours from here on */
+		s->ours = s->ours || s->loaded;
 		rc = FX_RC_OK;
 		goto out;
 	}
@@ -171,6 +173,7 @@ static enum fx_rc get_graph(struct fx_session *s)
 		goto out;
 	}
 	s->loaded = true;
+	s->ours = true;
 	rc = FX_RC_OK;
 out:
 	free(g);
@@ -393,7 +396,7 @@ static enum fx_rc check_nics(struct fx_session *s)
 	bool pinned = fx_nics_pinned(graph_name(s));
 
 	if (s->opt.repair)
-		return fx_nics_check_graph(s->bundle);
+		return fx_nics_check_repair(s->bundle);
 	if (s->opt.replace && s->bundle->n_nic && !pinned) {
 		fx_err("graph '%s' has no pinned programs on network devices to replace; attach without --replace",
 		       graph_name(s));
@@ -422,6 +425,34 @@ static enum fx_rc check_dpus(struct fx_session *s)
 	fx_err("graph '%s' already has a policy on DPUs; attach --replace swaps it, `fabricctl detach %s` takes it off",
 	       graph_name(s), graph_name(s));
 	return FX_RC_INPUT;
+}
+
+/*
+ * What is pinned for the graph before a plain attach: nothing, what a policy that
+ * ended has left, or one that is in force. Only get_graph() tells the last two
+ * apart, and without a part for the module it is not asked.
+ */
+static enum fx_rc check_pins(struct fx_session *s)
+{
+	int link;
+
+	if (s->opt.repair || s->opt.replace || !s->pins)
+		return FX_RC_OK;
+	if (fx_pins_empty(s->pins)) {
+		s->ours = true;
+		return FX_RC_OK;
+	}
+	if (s->bundle->object)
+		return FX_RC_OK;
+	link = fx_pins_link(s->pins);
+	if (link >= 0) {
+		close(link);
+		fx_err("graph '%s' has a pinned policy in the module, and the bundle has no part for that; `fabricctl detach %s`, then attach",
+		       graph_name(s), graph_name(s));
+		return FX_RC_INPUT;
+	}
+	s->ours = true;
+	return FX_RC_OK;
 }
 
 /* All of the part for the module, if there is one. */
@@ -556,6 +587,21 @@ static enum fx_rc pin_maps(struct fx_session *s, enum fx_rc rc)
 	return rc == FX_RC_OK ? pinned : rc;
 }
 
+static enum fx_rc put_in_force(struct fx_session *s)
+{
+	enum fx_rc rc = s->opt.repair ? repair(s) : s->opt.replace ? replace_all(s) :
+								   attach_all(s);
+
+	if (!s->pins || (rc != FX_RC_OK && !s->opt.repair))
+		return rc;
+	if (rc == FX_RC_OK && s->opt.replace && pin_maps(s, rc) != FX_RC_OK) {
+		fx_err("the new policy of graph '%s' is in force all the same, and its maps cannot be read from outside; `fabricctl detach %s`, then attach",
+		       graph_name(s), graph_name(s));
+		return FX_RC_SYSTEM;
+	}
+	return s->opt.replace ? rc : pin_maps(s, rc);
+}
+
 enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 			     const struct fx_session_options *opt,
 			     struct fx_session **out)
@@ -585,6 +631,8 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 		rc = check_nics(s);
 	if (rc == FX_RC_OK)
 		rc = check_dpus(s);
+	if (rc == FX_RC_OK)
+		rc = check_pins(s);
 	/* what libbpf says of an object is told in our own words */
 	fx_bpflog_start(opt->verbose);
 	s->maps = fx_maps_new(graph_name(s), &bundle->maps,
@@ -600,9 +648,7 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 	if (rc == FX_RC_OK)
 		rc = fx_maps_begin(s->maps);
 	if (rc == FX_RC_OK)
-		rc = opt->repair ? repair(s) : opt->replace ? replace_all(s) : attach_all(s);
-	if (s->pins && (rc == FX_RC_OK || opt->repair))
-		rc = pin_maps(s, rc);
+		rc = put_in_force(s);
 	if (rc != FX_RC_OK)
 		goto fail;
 
@@ -620,7 +666,7 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 	return FX_RC_OK;
 fail:
 	/* undo: nothing of what was made stays; what was there does */
-	if (s->pins && !opt->repair && !opt->replace && (s->loaded || s->nics || s->dpus))
+	if (s->pins && s->ours)
 		fx_pins_remove(s->pins);
 	else if (s->pins)
 		rmdir(s->pins->dir);	/* only when nothing is in it */

@@ -104,6 +104,8 @@ enum fx_rc fx_lower_bpftime(const struct fx_lower_in *in, struct fx_lowered *out
 		rc = fx_gpu_inspect(in, &fx_bpftime_rules, object, size, "fx_copy_0",
 				    FX_LANES_NONE, &code);
 	if (rc == FX_RC_OK)
+		rc = fx_gpu_verify(in, "bpftime", object, size, BPF_PROG_TYPE_KPROBE);
+	if (rc == FX_RC_OK)
 		rc = fx_map_classes_json(in->policy, object, size, &out->classes);
 	if (rc != FX_RC_OK)
 		goto out;

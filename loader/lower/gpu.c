@@ -20,6 +20,7 @@
 #include "insn.h"
 #include "nic.h"
 #include "simt.h"
+#include "verify.h"
 
 #define MAX_SOURCE	(16U << 20)
 #define GLUE_MAPS	"fx_copy_"
@@ -170,5 +171,79 @@ enum fx_rc fx_gpu_inspect(const struct fx_lower_in *in, const struct fx_device_r
 	rc = fx_diags_print(d) ? FX_RC_INPUT : FX_RC_OK;
 	fx_diags_free(d);
 	free(text);
+	return rc;
+}
+
+/* Has the kernel all helpers that are called, and all map types? */
+static bool kernel_has(const struct fx_bytecode *c)
+{
+	for (u32 i = 0; i < c->n_map; i++)
+		if (c->map[i].type >= FX_BPFTIME_GPU_HASH)
+			return false;
+	for (u32 i = 0; i < c->n_prog; i++)
+		for (u32 at = 0; at < c->prog[i].n; at += fx_insn_len(&c->prog[i].insn[at])) {
+			const struct bpf_insn *insn = &c->prog[i].insn[at];
+
+			if (insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg &&
+			    (insn->imm <= 0 || insn->imm >= __BPF_FUNC_MAX_ID))
+				return false;
+		}
+	return true;
+}
+
+enum fx_rc fx_gpu_verify(const struct fx_lower_in *in, const char *device,
+			 const char *object, size_t size, int type)
+{
+	enum fx_rc rc = FX_RC_OK;
+	struct fx_diags *d;
+	char *why;
+	int err;
+
+	err = fx_verify(object, size, type, &why);
+	if (err == -EPERM || err == -EOPNOTSUPP) {
+		fx_info("the guard for the device '%s' is not verified: %s", device, why);
+	} else if (err) {
+		d = fx_diags_new(in->policy, NULL, 0);
+		fx_diag_help(fx_diag(d, FX_E_GPU_VERIFIER, whole,
+				     "the kernel's verifier refuses the guard for the device '%s': %s",
+				     device, why),
+			     "what runs it there may not look, so what the kernel says has to be mended");
+		fx_diags_print(d);
+		fx_diags_free(d);
+		rc = FX_RC_INPUT;
+	}
+	free(why);
+	return rc;
+}
+
+enum fx_rc fx_gpu_body(const struct fx_lower_in *in, const struct fx_device_rules *r,
+		       bool check)
+{
+	struct fx_bytecode code = { 0 };
+	char *object = NULL;
+	const char *wrong;
+	enum fx_rc rc;
+	size_t size;
+
+	rc = fx_gpu_compile(in, r->device, "#define FX_FOR_GPU 1\n#define FX_FOR_LANES 1\n",
+			    NULL, &object, &size);
+	if (rc != FX_RC_OK)
+		return rc;
+	if (check) {
+		rc = fx_gpu_inspect(in, r, object, size, "fx_guard_lane", FX_LANES_APART, &code);
+	} else {
+		wrong = fx_bytecode_open(object, size, &code);
+		if (wrong) {
+			fx_err("the object that clang made of %s %s", in->policy, wrong);
+			rc = FX_RC_SYSTEM;
+		}
+	}
+	if (rc == FX_RC_OK && kernel_has(&code))
+		rc = fx_gpu_verify(in, r->device, object, size, BPF_PROG_TYPE_SYSCALL);
+	else if (rc == FX_RC_OK)
+		fx_info("the guard for the device '%s' is not verified: the kernel does not have the helpers or the maps that it uses",
+			r->device);
+	fx_bytecode_close(&code);
+	free(object);
 	return rc;
 }

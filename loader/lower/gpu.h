@@ -63,6 +63,24 @@ enum fx_rc fx_gpu_inspect(const struct fx_lower_in *in, const struct fx_device_r
 			  enum fx_lanes lanes, struct fx_bytecode *c);
 
 /**
+ * fx_gpu_body() - the guard alone as eBPF, checked by the kernel's verifier
+ * @in: the graph and the policy
+ * @r: rules of the device; with @check the body is checked by them too, as one
+ *     that each lane runs on a move of its own
+ * @check: see above
+ *
+ * No device around a GPU checks memory as the kernel does, so the body has to
+ * pass there; where it may not be loaded, or calls helpers that the kernel has
+ * not, that is told. Return: as fx_lower_cuda().
+ */
+enum fx_rc fx_gpu_body(const struct fx_lower_in *in, const struct fx_device_rules *r,
+		       bool check);
+
+/* Put an object's programs, all of a type, before the kernel's verifier. */
+enum fx_rc fx_gpu_verify(const struct fx_lower_in *in, const char *device,
+			 const char *object, size_t size, int type);
+
+/**
  * fx_bpftime_json() - the object as `bpftimetool import` takes it
  * @c: its code
  * @g: the graph with the functions

@@ -16,7 +16,6 @@
 #include "../util.h"
 #include "gpu.h"
 #include "gpu_rules.h"
-#include "insn.h"
 
 #define ENTRY	".entry fx_guard_moves("
 
@@ -63,24 +62,6 @@ static enum fx_rc check_ptx(const struct fx_lower_in *in, const char *ptx, const
 	return rc;
 }
 
-/* The same body as eBPF, which has lines, and helpers by number. */
-static enum fx_rc check_body(const struct fx_lower_in *in)
-{
-	struct fx_bytecode code = { 0 };
-	char *object = NULL;
-	enum fx_rc rc;
-	size_t size;
-
-	rc = fx_gpu_compile(in, "ptx", "#define FX_FOR_GPU 1\n#define FX_FOR_LANES 1\n",
-			    NULL, &object, &size);
-	if (rc == FX_RC_OK)
-		rc = fx_gpu_inspect(in, &fx_ptx_rules, object, size, "fx_guard_lane",
-				    FX_LANES_APART, &code);
-	fx_bytecode_close(&code);
-	free(object);
-	return rc;
-}
-
 enum fx_rc fx_lower_ptx(const struct fx_lower_in *in, struct fx_lowered *out)
 {
 	const char *arch = fx_copy_place(in->g)->copies.ptx;
@@ -92,7 +73,8 @@ enum fx_rc fx_lower_ptx(const struct fx_lower_in *in, struct fx_lowered *out)
 	enum fx_rc rc;
 	size_t size;
 
-	rc = check_body(in);
+	/* the same body as eBPF, which has lines, and helpers by number */
+	rc = fx_gpu_body(in, &fx_ptx_rules, true);
 	if (rc == FX_RC_OK)
 		rc = fx_gpu_compile(in, "ptx", "#define FX_FOR_GPU 1\n#define FX_FOR_PTX 1\n",
 				    target, &ptx, &size);

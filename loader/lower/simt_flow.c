@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* What one instruction does to what is known of registers and the stack. */
-#include <stdlib.h>
-
 #include "simt_int.h"
 
 #define STACK_BASE	(-(s64)FX_SIMT_STACK)
 
 static const struct fx_value nothing = { .kind = FX_V_OTHER, .why = FX_NO_WHY };
 
-static struct fx_value number(void)
+struct fx_value fx_simt_number(void)
 {
 	return (struct fx_value){ .kind = FX_V_SCALAR, .why = FX_NO_WHY };
 }
 
-static struct fx_value constant(u64 v)
+struct fx_value fx_simt_constant(u64 v)
 {
 	return (struct fx_value){ .kind = FX_V_SCALAR, .known = true, .num = v,
 				  .why = FX_NO_WHY };
 }
 
-static void vary(struct fx_value *v, u32 why)
+void fx_simt_vary(struct fx_value *v, u32 why)
 {
 	v->varies = true;
 	v->why = why;
@@ -27,7 +25,7 @@ static void vary(struct fx_value *v, u32 why)
 		v->known = false;
 }
 
-static bool per_lane(const struct fx_simt *s, s32 map)
+bool fx_simt_per_lane(const struct fx_simt *s, s32 map)
 {
 	const struct fx_map_rule *r;
 
@@ -42,11 +40,11 @@ static bool lane_address(const struct fx_simt *s, const struct fx_value *v)
 {
 	return v->kind == FX_V_STACK ||
 	       (v->kind == FX_V_ENTRY &&
-		(v->map == FX_MAP_SEVERAL || per_lane(s, v->map)));
+		(v->map == FX_MAP_SEVERAL || fx_simt_per_lane(s, v->map)));
 }
 
 /* A pointer as a number: why that varies, or FX_NO_WHY. */
-static u32 why_number(struct fx_simt *s, const struct fx_value *v, u32 at)
+u32 fx_simt_why(struct fx_simt *s, const struct fx_value *v, u32 at)
 {
 	if (v->varies)
 		return v->why;
@@ -128,7 +126,7 @@ static bool move_pointer(struct fx_simt *s, u32 at, u8 op, struct fx_value *dst,
 	else
 		p.known = false;
 	if (!p.varies && n->varies)
-		vary(&p, fx_simt_because(s, at, n->why));
+		fx_simt_vary(&p, fx_simt_because(s, at, n->why));
 	*dst = p;
 	return true;
 }
@@ -139,38 +137,38 @@ static void alu(struct fx_simt *s, struct fx_state *st, u32 at)
 	bool wide = BPF_CLASS(insn->code) == BPF_ALU64;
 	struct fx_value *dst = &st->reg[insn->dst_reg];
 	struct fx_value src = BPF_SRC(insn->code) == BPF_X ?
-		st->reg[insn->src_reg] : constant((s64)insn->imm);
+		st->reg[insn->src_reg] : fx_simt_constant((s64)insn->imm);
 	u8 op = BPF_OP(insn->code);
-	struct fx_value out = number();
+	struct fx_value out = fx_simt_number();
 	u32 why = FX_NO_WHY;
 	u64 v;
 
 	/* what does not depend on what was there */
 	if ((op == BPF_XOR || op == BPF_SUB) && BPF_SRC(insn->code) == BPF_X &&
 	    insn->src_reg == insn->dst_reg) {
-		*dst = constant(0);
+		*dst = fx_simt_constant(0);
 		return;
 	}
 	if (wide && op == BPF_MOV && !insn->off) {
 		*dst = src;
 		if (src.varies)
-			vary(dst, fx_simt_because(s, at, src.why));
+			fx_simt_vary(dst, fx_simt_because(s, at, src.why));
 		return;
 	}
 	if (wide && move_pointer(s, at, op, dst, &src))
 		return;
 	if (op != BPF_MOV)
-		why = why_number(s, dst, at);
+		why = fx_simt_why(s, dst, at);
 	if (why == FX_NO_WHY && op != BPF_NEG && op != BPF_END)
-		why = why_number(s, &src, at);
+		why = fx_simt_why(s, &src, at);
 	v = dst->num;
 	if (why != FX_NO_WHY) {
-		vary(&out, fx_simt_because(s, at, why));
+		fx_simt_vary(&out, fx_simt_because(s, at, why));
 	} else if (!insn->off && src.kind == FX_V_SCALAR && src.known &&
 		   op != BPF_NEG && op != BPF_END &&
 		   (op == BPF_MOV || (dst->kind == FX_V_SCALAR && dst->known)) &&
 		   fx_simt_alu(insn->code, &v, src.num)) {
-		out = constant(v);
+		out = fx_simt_constant(v);
 	}
 	*dst = out;
 }
@@ -195,14 +193,14 @@ static u32 why_stack(struct fx_simt *s, const struct fx_state *st, u32 at,
 			return st->why[i];
 		/* a pointer is read as a number */
 		if (st->whole[i / 8] && lane_address(s, &st->slot[i / 8]))
-			return why_number(s, &st->slot[i / 8], at);
+			return fx_simt_why(s, &st->slot[i / 8], at);
 	}
 	return FX_NO_WHY;
 }
 
 /* Why what @size bytes behind a pointer hold varies, or FX_NO_WHY. */
-static u32 why_memory(struct fx_simt *s, const struct fx_state *st, u32 at,
-		      const struct fx_value *p, s64 off, u32 size)
+u32 fx_simt_why_memory(struct fx_simt *s, const struct fx_state *st, u32 at,
+		       const struct fx_value *p, s64 off, u32 size)
 {
 	if (p->varies)
 		return p->why;
@@ -225,7 +223,7 @@ static void load(struct fx_simt *s, struct fx_state *st, u32 at)
 	const struct bpf_insn *insn = &s->prog->insn[at];
 	const struct fx_value p = st->reg[insn->src_reg];
 	u32 size = sizes[BPF_SIZE(insn->code) >> 3], why, i;
-	struct fx_value out = number();
+	struct fx_value out = fx_simt_number();
 
 	if (p.kind == FX_V_STACK && !p.varies && size == 8 &&
 	    on_stack(&p, insn->off, 8)) {
@@ -233,21 +231,21 @@ static void load(struct fx_simt *s, struct fx_state *st, u32 at)
 		if (i % 8 == 0 && st->whole[i / 8]) {
 			out = st->slot[i / 8];
 			if (out.varies)
-				vary(&out, fx_simt_because(s, at, out.why));
+				fx_simt_vary(&out, fx_simt_because(s, at, out.why));
 			st->reg[insn->dst_reg] = out;
 			return;
 		}
 	}
-	why = why_memory(s, st, at, &p, insn->off, size);
+	why = fx_simt_why_memory(s, st, at, &p, insn->off, size);
 	if (why != FX_NO_WHY)
-		vary(&out, fx_simt_because(s, at, why));
+		fx_simt_vary(&out, fx_simt_because(s, at, why));
 	st->reg[insn->dst_reg] = out;
 }
 
 /* @v was stored by @at into the stack; NULL: something without a value. */
-static void store_stack(struct fx_simt *s, struct fx_state *st, u32 at,
-			const struct fx_value *p, s64 off, u32 size,
-			const struct fx_value *v)
+void fx_simt_store_stack(struct fx_simt *s, struct fx_state *st, u32 at,
+			 const struct fx_value *p, s64 off, u32 size,
+			 const struct fx_value *v)
 {
 	u32 why = v && v->varies ? fx_simt_because(s, at, v->why) : FX_NO_WHY;
 	bool exact = on_stack(p, off, size) && !p->varies;
@@ -256,7 +254,7 @@ static void store_stack(struct fx_simt *s, struct fx_state *st, u32 at,
 
 	/* a piece of a pointer is a number */
 	if (v && why == FX_NO_WHY && !(exact && size == 8 && from % 8 == 0))
-		why = why_number(s, v, at);
+		why = fx_simt_why(s, v, at);
 	if (p->varies && why == FX_NO_WHY)
 		why = fx_simt_because(s, at, p->why);
 	for (u32 i = from; i < end; i++) {
@@ -274,22 +272,22 @@ static void store_stack(struct fx_simt *s, struct fx_state *st, u32 at,
 }
 
 /* @v, or what varies because of @why, leaves the lane through @p. */
-static void store_out(struct fx_simt *s, u32 at, const struct fx_value *p,
-		      const struct fx_value *v)
+void fx_simt_store_out(struct fx_simt *s, u32 at, const struct fx_value *p,
+		       const struct fx_value *v)
 {
 	const char *where = p->kind != FX_V_ENTRY ? "memory" :
 		p->map >= 0 ? s->code->map[p->map].name :
 		p->map == FX_REF_DATA ? "a variable" : "one of several maps";
 	u32 why;
 
-	if (p->kind == FX_V_ENTRY && p->map >= 0 && per_lane(s, p->map))
+	if (p->kind == FX_V_ENTRY && p->map >= 0 && fx_simt_per_lane(s, p->map))
 		return;
 	if (p->varies) {
 		fx_simt_tell(s, FX_SIMT_EFFECT, at, p->why,
 			     "'%s' is written at an offset that varies by lane", where);
 		return;
 	}
-	why = v ? why_number(s, v, at) : FX_NO_WHY;
+	why = v ? fx_simt_why(s, v, at) : FX_NO_WHY;
 	if (why != FX_NO_WHY)
 		fx_simt_tell(s, FX_SIMT_EFFECT, at, why,
 			     "what varies by lane is written to '%s', which all lanes share", where);
@@ -304,195 +302,35 @@ static void store(struct fx_simt *s, struct fx_state *st, u32 at)
 	u32 size = sizes[BPF_SIZE(insn->code) >> 3], why;
 	bool atomic = BPF_MODE(insn->code) == BPF_ATOMIC;
 	struct fx_value v = BPF_CLASS(insn->code) == BPF_STX ?
-		st->reg[insn->src_reg] : constant((s64)insn->imm);
-	struct fx_value old = number();
+		st->reg[insn->src_reg] : fx_simt_constant((s64)insn->imm);
+	struct fx_value old = fx_simt_number();
 	u32 into;
 
 	if (p.kind != FX_V_STACK) {
-		store_out(s, at, &p, &v);
+		fx_simt_store_out(s, at, &p, &v);
 	} else if (!atomic) {
-		store_stack(s, st, at, &p, insn->off, size, &v);
+		fx_simt_store_stack(s, st, at, &p, insn->off, size, &v);
 	} else {
-		why = why_memory(s, st, at, &p, insn->off, size);
+		why = fx_simt_why_memory(s, st, at, &p, insn->off, size);
 		if (why == FX_NO_WHY)
-			why = why_number(s, &v, at);
+			why = fx_simt_why(s, &v, at);
 		if (why == FX_NO_WHY && insn->imm == BPF_CMPXCHG)
-			why = why_number(s, &st->reg[BPF_REG_0], at);
-		v = number();
+			why = fx_simt_why(s, &st->reg[BPF_REG_0], at);
+		v = fx_simt_number();
 		if (why != FX_NO_WHY)
-			vary(&v, fx_simt_because(s, at, why));
-		store_stack(s, st, at, &p, insn->off, size, &v);
+			fx_simt_vary(&v, fx_simt_because(s, at, why));
+		fx_simt_store_stack(s, st, at, &p, insn->off, size, &v);
 	}
 	if (!atomic || !(insn->imm & BPF_FETCH))
 		return;
 	into = insn->imm == BPF_CMPXCHG ? BPF_REG_0 : insn->src_reg;
 	if (insn->imm == BPF_CMPXCHG && p.kind != FX_V_STACK)
-		store_out(s, at, &p, &st->reg[BPF_REG_0]);
+		fx_simt_store_out(s, at, &p, &st->reg[BPF_REG_0]);
 	if (p.kind != FX_V_STACK)
-		vary(&old, fx_simt_origin(s, at, "what an atomic operation found, lane after lane"));
+		fx_simt_vary(&old, fx_simt_origin(s, at, "what an atomic operation found, lane after lane"));
 	else if (v.varies)
-		vary(&old, v.why);
+		fx_simt_vary(&old, v.why);
 	st->reg[into] = old;
-}
-
-/* ---- calls ------------------------------------------------------------ */
-
-static const struct fx_code_map *map_of(struct fx_simt *s, const struct fx_value *v)
-{
-	return v->kind == FX_V_MAP && v->map >= 0 ? &s->code->map[v->map] : NULL;
-}
-
-static void want_uniform(struct fx_simt *s, u32 at, const struct fx_value *v,
-			 const char *name, const char *what)
-{
-	u32 why = why_number(s, v, at);
-
-	if (why != FX_NO_WHY)
-		fx_simt_tell(s, FX_SIMT_EFFECT, at, why, "%s of %s varies by lane", what, name);
-}
-
-static void want_uniform_memory(struct fx_simt *s, const struct fx_state *st, u32 at,
-				const struct fx_value *p, const struct fx_value *size,
-				const char *name, const char *what)
-{
-	/* any length that fits the stack, where it is not known */
-	u32 n = size->known && size->num >= 0 && size->num <= FX_SIMT_STACK ?
-		size->num : FX_SIMT_STACK;
-	u32 why = n ? why_memory(s, st, at, p, 0, n) : FX_NO_WHY;
-
-	if (why != FX_NO_WHY)
-		fx_simt_tell(s, FX_SIMT_EFFECT, at, why, "%s of %s varies by lane", what, name);
-}
-
-/* A key selects an entry of a map, a value gets into it. */
-static void map_call(struct fx_simt *s, struct fx_state *st, u32 at, const char *name)
-{
-	u32 id = s->prog->insn[at].imm;
-	const struct fx_value *r = st->reg;
-	const struct fx_code_map *m = map_of(s, &r[BPF_REG_1]);
-	u32 why;
-
-	if (!m) {
-		fx_simt_tell(s, FX_SIMT_HELPER, at, FX_NO_WHY,
-			     "%s is called with a map that is not known here", name);
-		return;
-	}
-	why = why_memory(s, st, at, &r[BPF_REG_2], 0, m->key_size);
-	if (why != FX_NO_WHY)
-		fx_simt_tell(s, FX_SIMT_KEY, at, why,
-			     "a key of the map '%s' varies by lane", m->name);
-	if (id == BPF_FUNC_map_lookup_elem) {
-		st->reg[BPF_REG_0] = (struct fx_value){
-			.kind = FX_V_ENTRY, .map = r[BPF_REG_1].map, .known = true,
-			.why = FX_NO_WHY };
-		return;
-	}
-	if (id != BPF_FUNC_map_update_elem)
-		return;
-	want_uniform(s, at, &r[BPF_REG_4], name, "the argument 'flags'");
-	if (!per_lane(s, r[BPF_REG_1].map)) {
-		struct fx_value size = constant(m->value_size);
-
-		want_uniform_memory(s, st, at, &r[BPF_REG_3], &size, name, "the value");
-	}
-}
-
-static void output_call(struct fx_simt *s, struct fx_state *st, u32 at, const char *name)
-{
-	const struct fx_value *r = st->reg;
-
-	if (!map_of(s, &r[BPF_REG_2])) {
-		fx_simt_tell(s, FX_SIMT_HELPER, at, FX_NO_WHY,
-			     "%s is called with a map that is not known here", name);
-		return;
-	}
-	want_uniform(s, at, &r[BPF_REG_3], name, "the argument 'flags'");
-	want_uniform(s, at, &r[BPF_REG_5], name, "the size");
-	if (!per_lane(s, r[BPF_REG_2].map))
-		want_uniform_memory(s, st, at, &r[BPF_REG_4], &r[BPF_REG_5], name, "the data");
-}
-
-/* Three __u64 are written, each behind a pointer. */
-static void fill_call(struct fx_simt *s, struct fx_state *st, u32 at,
-		      const struct fx_helper_rule *h)
-{
-	struct fx_value v = number();
-
-	if (h->flags & FX_H_VARIES)
-		vary(&v, fx_simt_origin(s, at, h->what));
-	for (u32 i = BPF_REG_1; i <= BPF_REG_3; i++) {
-		struct fx_value p = st->reg[i];
-
-		if (p.kind == FX_V_STACK)
-			store_stack(s, st, at, &p, 0, 8, &v);
-		else
-			store_out(s, at, &p, &v);
-	}
-}
-
-/* Everything else that takes arguments shows them to somebody. */
-static void told_call(struct fx_simt *s, struct fx_state *st, u32 at, const char *name)
-{
-	const struct fx_value *r = st->reg;
-	struct fx_value size = number();
-
-	if (s->prog->insn[at].imm == BPF_FUNC_trace_printk) {
-		want_uniform_memory(s, st, at, &r[BPF_REG_1], &r[BPF_REG_2], name, "the format");
-		for (u32 i = BPF_REG_2; i <= BPF_REG_5; i++)
-			want_uniform(s, at, &r[i], name, "an argument");
-	} else {
-		want_uniform_memory(s, st, at, &r[BPF_REG_1], &size, name, "the text");
-	}
-}
-
-static bool call(struct fx_simt *s, struct fx_state *st, u32 at)
-{
-	const struct bpf_insn *insn = &s->prog->insn[at];
-	const struct fx_helper_rule *h;
-	char *name;
-
-	st->reg[BPF_REG_0] = number();
-	if (insn->src_reg || BPF_SRC(insn->code) == BPF_X) {
-		fx_simt_tell(s, FX_SIMT_CALL, at, FX_NO_WHY,
-			     "a function is called that is not part of this one");
-		return true;
-	}
-	h = fx_helper_rule(s->rules, insn->imm);
-	if (!h && insn->imm == 506) {
-		fx_simt_tell(s, FX_SIMT_FENCE, at, FX_NO_WHY,
-			     "bpf_membar waits until others see what was written");
-		return true;
-	}
-	if (!h) {
-		name = fx_helper_name(s->rules, insn->imm);
-		fx_simt_tell(s, FX_SIMT_HELPER, at, FX_NO_WHY,
-			     "the helper %s is called, which the device does not have", name);
-		free(name);
-		vary(&st->reg[BPF_REG_0], fx_simt_origin(s, at, "what an unknown helper returned"));
-		return true;
-	}
-	if (h->flags & FX_H_EXIT)
-		return false;
-	switch (insn->imm) {
-	case BPF_FUNC_map_lookup_elem:
-	case BPF_FUNC_map_update_elem:
-	case BPF_FUNC_map_delete_elem:
-		map_call(s, st, at, h->name);
-		break;
-	case BPF_FUNC_perf_event_output:
-		output_call(s, st, at, h->name);
-		break;
-	case BPF_FUNC_trace_printk:
-	case 501:
-		told_call(s, st, at, h->name);
-		break;
-	default:
-		if (h->flags & FX_H_FILLS)
-			fill_call(s, st, at, h);
-		else if (h->flags & FX_H_VARIES)
-			vary(&st->reg[BPF_REG_0], fx_simt_origin(s, at, h->what));
-	}
-	return true;
 }
 
 /* ---- branches --------------------------------------------------------- */
@@ -512,14 +350,14 @@ static void branch(struct fx_simt *s, const struct fx_state *st, u32 at)
 	const struct bpf_insn *insn = &s->prog->insn[at];
 	const struct fx_value a = st->reg[insn->dst_reg];
 	const struct fx_value b = BPF_SRC(insn->code) == BPF_X ?
-		st->reg[insn->src_reg] : constant((s64)insn->imm);
+		st->reg[insn->src_reg] : fx_simt_constant((s64)insn->imm);
 	u32 why;
 
 	if (fx_insn_is_goto(insn) || is_null_check(insn, &a, &b))
 		return;
-	why = why_number(s, &a, at);
+	why = fx_simt_why(s, &a, at);
 	if (why == FX_NO_WHY)
-		why = why_number(s, &b, at);
+		why = fx_simt_why(s, &b, at);
 	if (why != FX_NO_WHY)
 		fx_simt_tell(s, FX_SIMT_BRANCH, at, why,
 			     "a branch depends on what varies by lane");
@@ -537,7 +375,7 @@ static void load_imm(struct fx_simt *s, struct fx_state *st, u32 at)
 		*dst = (struct fx_value){ .kind = FX_V_ENTRY, .map = FX_REF_DATA,
 					  .why = FX_NO_WHY };
 	else if (ref == FX_REF_NONE && !insn->src_reg)
-		*dst = constant((u32)insn->imm | (u64)(u32)insn[1].imm << 32);
+		*dst = fx_simt_constant((u32)insn->imm | (u64)(u32)insn[1].imm << 32);
 	else
 		*dst = nothing;
 }
@@ -568,7 +406,7 @@ bool fx_simt_step(struct fx_simt *s, struct fx_state *st, u32 at)
 		branch(s, st, at);
 		return true;
 	}
-	if (!call(s, st, at))
+	if (!fx_simt_call(s, st, at))
 		return false;
 	for (u32 i = BPF_REG_1; i <= BPF_REG_5; i++)
 		st->reg[i] = nothing;

@@ -106,6 +106,24 @@ struct fx_simt {
 /* simt_flow.c: one instruction; false when nothing comes after it */
 bool fx_simt_step(struct fx_simt *s, struct fx_state *st, u32 at);
 bool fx_simt_alu(u8 code, u64 *dst, u64 src);
+
+/* between simt_flow.c and simt_call.c */
+bool fx_simt_call(struct fx_simt *s, struct fx_state *st, u32 at);
+struct fx_value fx_simt_number(void);
+struct fx_value fx_simt_constant(u64 v);
+void fx_simt_vary(struct fx_value *v, u32 why);
+/* Has each lane an entry of its own in the map? */
+bool fx_simt_per_lane(const struct fx_simt *s, s32 map);
+/* Why a value varies as a number, or what @size bytes behind it hold. */
+u32 fx_simt_why(struct fx_simt *s, const struct fx_value *v, u32 at);
+u32 fx_simt_why_memory(struct fx_simt *s, const struct fx_state *st, u32 at,
+		       const struct fx_value *p, s64 off, u32 size);
+void fx_simt_store_stack(struct fx_simt *s, struct fx_state *st, u32 at,
+			 const struct fx_value *p, s64 off, u32 size,
+			 const struct fx_value *v);
+void fx_simt_store_out(struct fx_simt *s, u32 at, const struct fx_value *p,
+		       const struct fx_value *v);
+
 /* simt_loop.c: after the fixed point */
 void fx_simt_loops(struct fx_simt *s);
 

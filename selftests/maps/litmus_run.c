@@ -22,8 +22,8 @@ static struct fx_maps *maps;
 
 int litmus_ask(u32 executor, struct litmus *l)
 {
-	u8 packet[LITMUS_AT + sizeof(*l) + 16] = { 0 }, out[sizeof(packet)];
 	LIBBPF_OPTS(bpf_test_run_opts, run);
+	u8 packet[LITMUS_AT + sizeof(*l) + 16] = { 0 }, out[sizeof(packet)];
 
 	if (executor == SYSCALL) {
 		run.ctx_in = l;
@@ -130,7 +130,7 @@ int litmus_open(void)
 		int err = load(i);
 
 		/* a kernel that cannot is one thing, a program that is wrong another */
-		if (err == -EPERM || err == -ENOSYS) {
+		if (err == -EPERM) {
 			snprintf(litmus_why, sizeof(litmus_why), "this kernel loads no programs: %s",
 				 strerror(-err));
 			return 1;

@@ -14,9 +14,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
-from netlab import (Attached, Lab, Peer, Port, compile_bundle, frame, graph, nothing_left, ours, sh,  # noqa: E402
+from netlab import (POLICY, Attached, Lab, Peer, Port, compile_bundle, frame, graph, nothing_left, ours, sh,  # noqa: E402
                     tests_of)
-from fxtest import SANITIZED, TMP, Run, main, same, want  # noqa: E402
+from fxtest import SANITIZED, TMP, Run, main, same, want, write  # noqa: E402
 
 EDGES = [("a", "in", "{ udp: 7000 }"), ("b", "out", "{ udp: 7000 }")]
 DENY = [("a", "in", "{ udp: 7000 }", {"priority": 1}), ("b", "out", "{ udp: 7001 }", {"priority": 1})]
@@ -254,6 +254,27 @@ def tells(_):
         want("insmod" in run.err, run.err)
 
 
+def no_ethernet(_):
+    """A device whose frames begin with IP is refused: nothing would be found on it."""
+    before = ours()
+    sh("ip", "tuntap", "add", "dev", "t0", "mode", "tun")
+    bundle = compile_bundle(graph(EDGES, nics=["t0"]), name="tun")
+    refused(Run("attach", "--pin", bundle), "t0", "Ethernet")
+    nothing_left(before)
+    sh("ip", "link", "del", "t0")
+
+
+def other_pins_stay(_):
+    """What is refused takes nothing along that another attach has pinned."""
+    with Attached(EDGES) as a:
+        other = compile_bundle(graph(EDGES + [("z", "in", "{ udp: 9 }")]), name="more")
+        refused(Run("attach", "--pin", other), "already", "detach lab")
+        same((a.nic()["state"], a.nic()["policy"]), ("attached", "lab"))
+        run = Run("attach", "--repair", compile_bundle(graph(EDGES), write("o/p.bpf.c", POLICY % "DROP"), name="o"))
+        refused(run, "not the bundle's", "--replace")
+        same(a.nic()["state"], "attached")
+
+
 def devices_add_up(lab):
     """An edge from one device to another is counted at both, and together."""
     text = graph([], nics=["v0", "w0"]) + (
@@ -308,4 +329,4 @@ if __name__ == "__main__":
     os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=1")
     sys.exit(main(tests_of(Lab(), [
         detach_leaves_nothing, attach_is_all_or_nothing, one_graph_once, altered, flows_that_are_not_the_graphs,
-        audit_and_bypass, foreground, device_goes, nothing_is_lost, tells, devices_add_up, half_made_pins, not_for_everybody])))
+        audit_and_bypass, foreground, device_goes, nothing_is_lost, tells, no_ethernet, other_pins_stay, devices_add_up, half_made_pins, not_for_everybody])))

@@ -115,6 +115,22 @@ attach_is_all_or_nothing()
 	nothing_is_left && want "attaches" "0 0" "$(./attempt 2)"
 }
 
+# A bundle that is refused does not take along what another attach has pinned.
+a_refused_attach_leaves_the_policy()
+{
+	local said code=0
+
+	attached kernel_only && want "attaches" "-13" "$(./attempt 1)" || return 1
+	said=$(fabricctl attach --pin bundles/strict 2>&1) || code=$?
+	want "exit" 1 $code && one_sentence "$said" &&
+	want "attaches afterwards" "-13" "$(./attempt 1)" &&
+	want "pins" "link" "$(ls $pins | grep -x link)" || return 1
+	code=0
+	said=$(fabricctl attach --pin bundles/nic_only 2>&1) || code=$?
+	want "exit" 1 $code && one_sentence "$said" &&
+	want "attaches afterwards" "-13" "$(./attempt 1)" && fresh
+}
+
 replace_swaps_both()
 {
 	attached strict && packets 7001 1 && counted_becomes "urgent 0 0, bulk 0 1" &&
@@ -193,6 +209,7 @@ insmod "$FX_TOP/build/kmod-test-$(uname -r)/fx_exerciser.ko" && insmod "$FX_KMOD
 	ip netns add there && wires || exit 1
 cp -r bundles attempt /tmp && cd /tmp || exit 1
 
-run_tests one_policy_decides_for_both attach_is_all_or_nothing replace_swaps_both \
+run_tests one_policy_decides_for_both attach_is_all_or_nothing \
+	a_refused_attach_leaves_the_policy replace_swaps_both \
 	replace_is_all_or_nothing repair_mends_both events_have_one_vocabulary \
 	leaves_nothing_and_unloads

@@ -82,6 +82,7 @@ struct fx_nic_conf {
 	__u32 count[FX_SECTS];		/* as in the graph's image */
 	__u32 rows;
 	__u8 digest[FX_DIGEST_LEN];	/* of the graph */
+	__u8 object[FX_DIGEST_LEN];	/* SHA-256 of the programs' ELF file */
 	char graph[FX_NAME_LEN];
 	char policy[FX_NAME_LEN];
 	char netdev[FX_NIC_NAME_LEN];
@@ -121,7 +122,7 @@ struct fx_nic_count {
  * FX_NIC_QPS or twice the flows. Requests and what answers them count apart.
  */
 #define FX_NIC_QPS		4096
-#define FX_QP_SEEN		1024	/* packets that it remembers, or 63 fewer */
+#define FX_QP_SEEN		1024	/* bits of memory: the last 960 packets are told apart */
 
 struct fx_qp_key {
 	__u8 src[16];
