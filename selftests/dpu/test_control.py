@@ -151,6 +151,99 @@ def manifests(_):
         client.close()
 
 
+class Elf:
+    """An object to be changed: sections as [at, name, type, offset, size, link, info]."""
+
+    def __init__(self, data):
+        self.data = bytearray(data)
+        start, = struct.unpack_from("<Q", data, 40)
+        number, names = struct.unpack_from("<HH", data, 60)
+        self.at = [start + 64 * i for i in range(number)]
+        offset, = struct.unpack_from("<Q", data, self.at[names] + 24)
+        self.name = [self.text(offset + struct.unpack_from("<I", data, at)[0]) for at in self.at]
+
+    def text(self, at):
+        return bytes(self.data[at:self.data.index(0, at)]).decode()
+
+    def header(self, section):
+        return self.at[self.name.index(section)]
+
+    def body(self, section):
+        return struct.unpack_from("<QQ", self.data, self.header(section) + 24)
+
+    def put(self, at, form, *values):
+        struct.pack_into(form, self.data, at, *values)
+        return bytes(self.data)
+
+    def maps(self):
+        """Where the BTF's section of maps stands, and each (variable, offset) of it."""
+        start = self.body(".BTF")[0]
+        types, size, strings = struct.unpack_from("<III", self.data, start + 8)
+        at, end, text = start + 24 + types, start + 24 + types + size, start + 24 + strings
+        tail = {1: 4, 3: 12, 14: 4, 17: 4}
+        each = {4: 12, 5: 12, 6: 8, 13: 8, 15: 12, 19: 12}
+        while at < end:
+            name_at, info, _ = struct.unpack_from("<III", self.data, at)
+            kind, n = info >> 24 & 31, info & 0xffff
+            if kind == 15 and self.text(text + name_at) == ".maps":
+                return at, [at + 12 + 12 * i for i in range(n)]
+            at += 12 + tail.get(kind, 0) + each.get(kind, 0) * n
+        raise AssertionError("no maps")
+
+
+def relocated(_):
+    """Objects in which the kernel's verifier sees other maps than librte_bpf, under digests that fit."""
+    art = Artifact()
+    sound = art.parts[1]
+    digest = art.parts[0].index(hashlib.sha256(sound).digest())
+    rel = ".rel" + "syscall"
+
+    def other_offsets():
+        elf = Elf(sound)
+        at, entries = elf.maps()
+        size = elf.body(".maps")[1]
+        symbols, length = elf.body(".symtab")
+        maps = elf.name.index(".maps")
+        places = sorted(struct.unpack_from("<Q", elf.data, s + 8)[0] for s in range(symbols, symbols + length, 24)
+                        if struct.unpack_from("<H", elf.data, s + 6)[0] == maps and elf.data[s + 4] & 15 == 1)
+        same(len(places), len(entries))
+        # the maps one place further on than their symbols are
+        places = places[1:] + places[:1]
+        for entry, place in zip(entries, places):
+            elf.put(entry + 4, "<I", place)
+        return elf.put(at + 8, "<I", size)
+
+    def second_of_the_program():
+        elf = Elf(sound)
+        return elf.put(elf.header(".rel.BTF") + 44, "<I", elf.name.index("syscall"))
+
+    def changed(section, at, form, value):
+        elf = Elf(sound)
+        return elf.put(elf.header(section) + at, form, value)
+
+    def twice():
+        elf = Elf(sound)
+        at, size = elf.body(rel)
+        want(size >= 32, "one relocation only")
+        return elf.put(at + 16, "<Q", struct.unpack_from("<Q", elf.data, at)[0])
+
+    cases = [(other_offsets(), "no map"), (second_of_the_program(), "relocations"),
+             (changed(rel, 40, "<I", 1), "relocations"), (changed(rel, 4, "<I", 4), "libbpf reads"),
+             (changed(".rel.BTF", 4, "<I", 2), "no object"), (twice(), "relocations")]
+    with Dpu():
+        client = Client()
+        for number, (data, word) in enumerate(cases):
+            error, why = art.load(client, p0=art.resealed(digest, hashlib.sha256(data).digest()), p1=data)
+            want(error == -22 and word in why, number, error, why)
+        # the name of a section is nobody's concern
+        data = Elf(sound)
+        at = data.header(rel)
+        data.put(at, "<I", struct.unpack_from("<I", data.data, data.header(".strtab"))[0])
+        data = bytes(data.data)
+        same(art.load(client, p0=art.resealed(digest, hashlib.sha256(data).digest()), p1=data), (0, ""))
+        client.close()
+
+
 def messages(_):
     """Short, long, unknown, of another version: an error each, and life goes on."""
     art = Artifact()
@@ -450,5 +543,5 @@ def quits(_):
         want("-111 " in dpu.client("info", rc=1), "still there")
 
 
-sys.exit(main(tests_of(DpuLab(), [altered, manifests, messages, descriptors, strangers, crowds, random_messages,
+sys.exit(main(tests_of(DpuLab(), [altered, manifests, relocated, messages, descriptors, strangers, crowds, random_messages,
                                   names, undone, unsettled, stopped_worker, quits])))
