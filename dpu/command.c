@@ -89,10 +89,13 @@ static int do_info(struct fx_dpu_state *dpu, const struct fx_dpu_request *r, str
 	i->pid = getpid();
 	i->ports = dpu->ports;
 	i->workers = dpu->workers;
+	i->life = dpu->life;
 	i->loads = dpu->loads;
 	if (dpu->loaded) {
 		strcpy(i->graph, dpu->loaded->conf.graph);
 		i->jit = !!dpu->loaded->prog.jit;
+		i->flags = __atomic_load_n(&dpu->loaded->conf.flags, __ATOMIC_RELAXED);
+		memcpy(i->object, dpu->loaded->conf.object, sizeof(i->object));
 	}
 	for (u32 w = 0; w < dpu->workers; w++) {
 		i->received += __atomic_load_n(&dpu->traffic[w].received, __ATOMIC_RELAXED);
@@ -128,7 +131,7 @@ static int do_load(struct fx_dpu_state *dpu, const struct fx_dpu_request *r, str
 		fx_dpu_files_free(&f);
 		return fd_failed(a, parts[i].part, err);
 	}
-	return fx_dpu_load(dpu, &f, load, a->reply->why);
+	return fx_dpu_load(dpu, &f, load, r->client, a->reply->why);
 }
 
 /* What is loaded is the graph that is meant. */
@@ -173,7 +176,7 @@ static int do_settle(struct fx_dpu_state *dpu, const struct fx_dpu_request *r,
 	const struct fx_dpu_graph *g = r->msg;
 	int err = check_graph(dpu, r, a);
 
-	return err ? err : fx_dpu_settle(dpu, g->undo, a->reply->why);
+	return err ? err : fx_dpu_settle(dpu, g->undo, r->client, a->reply->why);
 }
 
 static int do_stat(struct fx_dpu_state *dpu, const struct fx_dpu_request *r, struct answer *a)

@@ -28,6 +28,8 @@ struct server {
 	struct sockaddr_un addr;
 	int lock;
 	struct pollfd fd[SLOTS];
+	u64 client[SLOTS];	/* number of the connection in each */
+	u64 clients;		/* so far */
 	/* messages have fields of eight bytes */
 	u64 in[FX_DPU_MAX_MSG / 8], out[FX_DPU_MAX_MSG / 8];
 };
@@ -112,6 +114,15 @@ static void drop(struct server *s, u32 slot)
 {
 	close(s->fd[slot].fd);
 	s->fd[slot].fd = -1;
+	fx_dpu_client_gone(s->dpu, s->client[slot]);
+}
+
+static bool is_full(const struct server *s)
+{
+	for (u32 i = FIRST_CLIENT; i < SLOTS; i++)
+		if (s->fd[i].fd < 0)
+			return false;
+	return true;
 }
 
 static void accept_one(struct server *s)
@@ -124,6 +135,7 @@ static void accept_one(struct server *s)
 		if (s->fd[i].fd >= 0)
 			continue;
 		s->fd[i] = (struct pollfd){ .fd = fd, .events = POLLIN };
+		s->client[i] = ++s->clients;
 		return;
 	}
 	close(fd);
@@ -155,8 +167,9 @@ static bool take_fds(struct msghdr *h, struct fx_dpu_request *r)
 }
 
 /* One message: false when the client is to be closed. */
-static bool serve(struct server *s, int fd)
+static bool serve(struct server *s, u32 slot)
 {
+	const int fd = s->fd[slot].fd;
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(FX_DPU_FDS * sizeof(int))];
@@ -164,7 +177,7 @@ static bool serve(struct server *s, int fd)
 	struct iovec iov = { s->in, sizeof(s->in) };
 	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
 			    .msg_controllen = sizeof(control) };
-	struct fx_dpu_request r = { .msg = s->in };
+	struct fx_dpu_request r = { .msg = s->in, .client = s->client[slot] };
 	ssize_t n = recvmsg(fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	bool ok;
 
@@ -187,13 +200,19 @@ out:
 
 static bool step(struct server *s)
 {
+	/* who finds no room waits in the queue of the socket, up to its own limit */
+	s->fd[0].events = is_full(s) ? 0 : POLLIN;
 	if (poll(s->fd, SLOTS, -1) < 0)
 		return errno == EINTR;
 	if (s->fd[1].revents)
 		return false;
-	for (u32 i = FIRST_CLIENT; i < SLOTS; i++)
-		if (s->fd[i].fd >= 0 && s->fd[i].revents && !serve(s, s->fd[i].fd))
+	for (u32 i = FIRST_CLIENT; i < SLOTS; i++) {
+		if (s->fd[i].fd < 0 || !s->fd[i].revents)
+			continue;
+		/* what is asked by one who waits no longer is not done */
+		if (s->fd[i].revents & (POLLHUP | POLLERR) || !serve(s, i))
 			drop(s, i);
+	}
 	if (s->fd[0].revents)
 		accept_one(s);
 	return !s->dpu->quit;

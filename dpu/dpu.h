@@ -41,6 +41,7 @@ struct fx_dpu_loaded {
 	struct fx_dpu_shard shard[FX_DPU_MAX_WORKERS];
 	u32 workers;
 	struct fx_dpu_shard before;	/* counted by what it took the place of */
+	u64 client;			/* ends with this connection; 0: it was settled */
 };
 
 struct fx_dpu_traffic {
@@ -53,6 +54,9 @@ struct fx_dpu_state {
 	struct fx_dpu_loaded *loaded;	/* atomic; NULL: everything passes */
 	struct fx_dpu_loaded *before;	/* replaced, until it is settled */
 	struct rte_rcu_qsbr *seen;	/* who still uses an old one */
+	void *retired;			/* values that a worker may still see */
+	u64 retired_at;			/* what to wait for with them */
+	u64 life;			/* random, not 0 */
 	u64 loads;
 	bool quit;			/* atomic */
 	struct fx_dpu_traffic traffic[FX_DPU_MAX_WORKERS];
@@ -78,16 +82,20 @@ void fx_dpu_sum_total(const struct fx_dpu_loaded *l, u32 dir, struct fx_nic_tota
  * @dpu: state
  * @f: its files, which are the state's from here on, also after an error
  * @load: the request
+ * @client: whose connection it ends with, until it is settled
  * @why: out
  *
  * Nothing changes for the packets until all of it is ready. Return: 0 or
  * -errno.
  */
 int fx_dpu_load(struct fx_dpu_state *dpu, struct fx_dpu_files *f,
-		const struct fx_dpu_load *load, char *why);
+		const struct fx_dpu_load *load, u64 client, char *why);
 int fx_dpu_unload(struct fx_dpu_state *dpu, char *why);
-/* After a load that replaced: drop what was there before, or put it back. */
-int fx_dpu_settle(struct fx_dpu_state *dpu, bool undo, char *why);
+/* After a load: it outlives its client and what it replaced, or that is put back. */
+int fx_dpu_settle(struct fx_dpu_state *dpu, bool undo, u64 client, char *why);
+/* A connection ended: with it what it loaded and did not settle. */
+void fx_dpu_client_gone(struct fx_dpu_state *dpu, u64 client);
+/* -EBUSY while a worker may still see what a publish before has replaced. */
 int fx_dpu_publish(struct fx_dpu_state *dpu, struct fx_dpu_mem *m, const void *values, char *why);
 void fx_dpu_files_free(struct fx_dpu_files *f);
 
@@ -100,6 +108,7 @@ struct fx_dpu_request {
 	size_t size;
 	int fd[FX_DPU_FDS];
 	u32 n_fd;
+	u64 client;			/* the connection's number, from 1 on */
 };
 
 /* Write the answer to @out, of FX_DPU_MAX_MSG bytes; returns its size. */

@@ -43,10 +43,8 @@ static void destroy(struct fx_dpu_loaded *l)
 }
 
 /* Wait until no worker uses what it found before; false: one does not come back. */
-static bool grace(struct fx_dpu_state *dpu)
+static bool grace(struct fx_dpu_state *dpu, u64 token)
 {
-	uint64_t token = rte_rcu_qsbr_start(dpu->seen);
-
 	for (u32 i = 0; i < GRACE_MS * 10; i++) {
 		if (rte_rcu_qsbr_check(dpu->seen, token, false))
 			return true;
@@ -64,7 +62,7 @@ static struct fx_dpu_loaded *swap(struct fx_dpu_state *dpu, struct fx_dpu_loaded
 	struct fx_dpu_loaded *old = dpu->loaded;
 
 	__atomic_store_n(&dpu->loaded, l, __ATOMIC_RELEASE);
-	if (grace(dpu))
+	if (grace(dpu, rte_rcu_qsbr_start(dpu->seen)))
 		return old;
 	fprintf(stderr, "fabric-dpu: a worker does not come back; what it uses is kept\n");
 	return NULL;
@@ -116,6 +114,7 @@ static void fill_conf(struct fx_dpu_loaded *l, u32 flags)
 		l->conf.masks[i] = l->flows.masks[i];
 	memcpy(l->conf.count, a->count, sizeof(l->conf.count));
 	memcpy(l->conf.digest, a->graph_digest, sizeof(l->conf.digest));
+	memcpy(l->conf.object, a->object, sizeof(l->conf.object));
 	memcpy(l->conf.graph, a->graph, sizeof(l->conf.graph));
 	memcpy(l->conf.policy, a->policy, sizeof(l->conf.policy));
 	memcpy(l->conf.netdev, a->dpu, sizeof(l->conf.netdev));
@@ -155,7 +154,7 @@ static int build(struct fx_dpu_loaded *l, struct fx_dpu_loaded *from, char *why)
 }
 
 int fx_dpu_load(struct fx_dpu_state *dpu, struct fx_dpu_files *f,
-		const struct fx_dpu_load *load, char *why)
+		const struct fx_dpu_load *load, u64 client, char *why)
 {
 	struct fx_dpu_loaded *l = calloc(1, sizeof(*l));
 	int err;
@@ -176,10 +175,17 @@ int fx_dpu_load(struct fx_dpu_state *dpu, struct fx_dpu_files *f,
 		err = -EBUSY;
 		goto fail;
 	}
+	if (dpu->loaded && dpu->loaded->client && dpu->loaded->client != client) {
+		snprintf(why, FX_DPU_WHY_LEN, "graph '%s' is being attached by another process; try again when that has ended",
+			 dpu->loaded->conf.graph);
+		err = -EBUSY;
+		goto fail;
+	}
 	err = build(l, dpu->loaded, why);
 	if (err)
 		goto fail;
 	fill_conf(l, load->flags);
+	l->client = client;
 	dpu->loads++;
 	/* who replaced without settling has settled by now */
 	destroy(dpu->before);
@@ -201,32 +207,58 @@ int fx_dpu_unload(struct fx_dpu_state *dpu, char *why)
 	return 0;
 }
 
-int fx_dpu_settle(struct fx_dpu_state *dpu, bool undo, char *why)
+/* Back to what was there before. */
+static void undo_load(struct fx_dpu_state *dpu)
 {
-	struct fx_dpu_loaded *l = dpu->before;
+	struct fx_dpu_loaded *l = dpu->before, *dropped;
 
-	if (!l)
-		return refuse(why, -ENOENT, "nothing was replaced");
 	dpu->before = NULL;
-	if (undo) {
-		struct fx_dpu_loaded *dropped = swap(dpu, l);
+	dropped = swap(dpu, l);
+	carry_counts(l, dropped);
+	dpu->loads++;
+	destroy(dropped);
+}
 
-		carry_counts(l, dropped);
-		dpu->loads++;
-		l = dropped;
+int fx_dpu_settle(struct fx_dpu_state *dpu, bool undo, u64 client, char *why)
+{
+	if (!dpu->loaded || dpu->loaded->client != client)
+		return refuse(why, -ENOENT, "this client has loaded nothing that is not settled");
+	if (undo && !dpu->before)
+		return refuse(why, -ENOENT, "nothing was replaced");
+	if (undo) {
+		undo_load(dpu);
+		return 0;
 	}
-	destroy(l);
+	dpu->loaded->client = 0;
+	destroy(dpu->before);
+	dpu->before = NULL;
 	return 0;
+}
+
+void fx_dpu_client_gone(struct fx_dpu_state *dpu, u64 client)
+{
+	char why[FX_DPU_WHY_LEN];
+
+	if (dpu->loaded && dpu->loaded->client == client && dpu->before)
+		undo_load(dpu);
+	/* what was replaced can be the same client's */
+	if (dpu->loaded && dpu->loaded->client == client)
+		fx_dpu_unload(dpu, why);
 }
 
 int fx_dpu_publish(struct fx_dpu_state *dpu, struct fx_dpu_mem *m, const void *values, char *why)
 {
-	void *old;
-
-	if (fx_dpu_mem_publish(m, values, &old))
+	/* one set of values at most waits for a worker that hangs */
+	if (dpu->retired && !rte_rcu_qsbr_check(dpu->seen, dpu->retired_at, false))
+		return refuse(why, -EBUSY, "a worker does not come back, and may still see the values of before the last publish");
+	free(dpu->retired);
+	dpu->retired = NULL;
+	if (fx_dpu_mem_publish(m, values, &dpu->retired))
 		return refuse(why, -ENOMEM, "there is no memory for another set of values");
-	if (!grace(dpu))
+	dpu->retired_at = rte_rcu_qsbr_start(dpu->seen);
+	if (!grace(dpu, dpu->retired_at))
 		return refuse(why, -ETIMEDOUT, "a worker does not come back, and may still see the old values");
-	free(old);
+	free(dpu->retired);
+	dpu->retired = NULL;
 	return 0;
 }

@@ -18,6 +18,7 @@
 struct one {
 	const struct fx_bundle_dpu *part;
 	struct fx_dpu *dpu;
+	bool replace;			/* what it has of the graph */
 	bool loaded;			/* by us, to be taken back */
 	bool well;			/* repair: there is nothing to mend */
 	bool failed;			/* repair: it cannot be mended */
@@ -71,9 +72,10 @@ static enum fx_rc verify(const struct fx_dpus *d, const struct fx_bundle_dpu *pa
 }
 
 /* Does the DPU have what the way of attaching asks for? */
-static enum fx_rc check_loaded(const struct fx_dpus *d, struct one *o, const char *has)
+static enum fx_rc check_loaded(const struct fx_dpus *d, struct one *o,
+			       const struct fx_dpu_info *info)
 {
-	const char *dpu = o->part->artifact->dpu;
+	const char *dpu = o->part->artifact->dpu, *has = info->graph;
 	bool same = !strcmp(has, graph_of(d));
 
 	if (*has && (!same || (!d->opt->replace && !d->opt->repair))) {
@@ -86,7 +88,14 @@ static enum fx_rc check_loaded(const struct fx_dpus *d, struct one *o, const cha
 		       dpu);
 		return FX_RC_INPUT;
 	}
-	o->well = same && d->opt->repair;
+	if (same && d->opt->repair &&
+	    memcmp(info->object, o->part->artifact->object, sizeof(info->object))) {
+		fx_err("dpu '%s' has another policy than the bundle's; repair with the bundle that was attached, or attach --replace",
+		       dpu);
+		return FX_RC_INPUT;
+	}
+	o->replace = same;
+	o->well = same && d->opt->repair && !(info->flags & FX_NIC_F_BYPASS);
 	return FX_RC_OK;
 }
 
@@ -101,7 +110,7 @@ static enum fx_rc open_one(const struct fx_dpus *d, struct one *o)
 		err = fx_dpu_info(o->dpu, &info);
 	if (err)
 		return failed(o, err);
-	rc = check_loaded(d, o, info.graph);
+	rc = check_loaded(d, o, &info);
 	return rc == FX_RC_OK && !o->well ? verify(d, o->part) : rc;
 }
 
@@ -147,16 +156,24 @@ static enum fx_rc load_one(const struct fx_dpus *d, struct one *o)
 		.object = p->object, .object_size = p->object_size,
 		.flows = p->flow, .flows_size = p->n_flow * sizeof(*p->flow),
 		.names = (const char (*)[FX_NAME_LEN])names, .n_flow = p->n_flow,
-		.flags = flags_of(d), .replace = d->opt->replace,
+		.flags = flags_of(d), .replace = o->replace,
 	};
 	int err;
 
 	for (u32 i = 0; i < p->n_flow; i++)
 		memcpy(names[i], d->bundle->image.cls[p->flow[i].cls].name, sizeof(*names));
 	err = fx_dpu_load(o->dpu, &parts);
-	o->loaded = !err && !d->opt->replace;
-	o->swapped = !err && d->opt->replace;
+	o->loaded = !err && !o->replace;
+	o->swapped = !err && o->replace;
 	free(names);
+	return err ? failed(o, err) : FX_RC_OK;
+}
+
+/* The DPU undoes a load whose connection ends, unless it is told to keep it. */
+static enum fx_rc keep_one(const struct fx_dpus *d, struct one *o)
+{
+	int err = fx_dpu_settle(o->dpu, graph_of(d), false);
+
 	return err ? failed(o, err) : FX_RC_OK;
 }
 
@@ -173,6 +190,7 @@ static enum fx_rc write_down(const struct fx_dpus *d, const struct one *o, struc
 
 	memcpy(conf.count, hdr->count, sizeof(conf.count));
 	memcpy(conf.digest, hdr->digest, sizeof(conf.digest));
+	memcpy(conf.object, a->object, sizeof(conf.object));
 	memcpy(conf.graph, hdr->name, sizeof(conf.graph));
 	memcpy(conf.policy, a->policy, sizeof(conf.policy));
 	memcpy(conf.netdev, a->dpu, sizeof(conf.netdev));
@@ -208,18 +226,18 @@ enum fx_rc fx_dpus_attach(struct fx_dpus *d, struct fx_pins *pins)
 
 /* ---- replace and repair ----------------------------------------------- */
 
-static bool of_bundle(const struct fx_bundle *b, const char *dpu)
+static const struct fx_dpu_artifact *of_bundle(const struct fx_bundle *b, const char *dpu)
 {
 	for (u32 i = 0; i < b->n_dpu; i++)
 		if (!strcmp(b->dpu[i].artifact->dpu, dpu))
-			return true;
-	return false;
+			return b->dpu[i].artifact;
+	return NULL;
 }
 
 static int read_conf(const char *dir, struct fx_nic_conf *conf);
 
-/* All pinned DPUs are the bundle's, of its graph. */
-static enum fx_rc check_pinned(const struct fx_bundle *b, u32 *n)
+/* All pinned DPUs are the bundle's, of its graph, and with @same_policy of its policy. */
+static enum fx_rc check_pinned(const struct fx_bundle *b, bool same_policy, u32 *n)
 {
 	const struct fx_image_hdr *hdr = b->image.hdr;
 	char *dir = fx_pins_dir(hdr->name);
@@ -229,13 +247,19 @@ static enum fx_rc check_pinned(const struct fx_bundle *b, u32 *n)
 	fx_pins_list_dpus(hdr->name, &subs);
 	for (u32 i = 0; i < subs.n && rc == FX_RC_OK; i++) {
 		char *sub = fx_asprintf("%s/%s", dir, subs.word[i]);
+		const char *dpu = subs.word[i] + strlen(FX_PINS_DPU);
+		const struct fx_dpu_artifact *a = of_bundle(b, dpu);
 		struct fx_nic_conf conf = { 0 };
 		int err = read_conf(sub, &conf);
 
-		if (!of_bundle(b, subs.word[i] + strlen(FX_PINS_DPU)) ||
-		    (!err && memcmp(conf.digest, hdr->digest, sizeof(conf.digest)))) {
+		if (!a || (!err && memcmp(conf.digest, hdr->digest, sizeof(conf.digest)))) {
 			fx_err("the bundle is not for the graph and DPUs that '%s' is attached with; `fabricctl detach %s`, then attach",
 			       hdr->name, hdr->name);
+			rc = FX_RC_INPUT;
+		} else if (!err && same_policy &&
+			   memcmp(conf.object, a->object, sizeof(conf.object))) {
+			fx_err("the policy '%s' on dpu '%s' is not the bundle's; repair with the bundle that was attached, or attach --replace",
+			       conf.policy, dpu);
 			rc = FX_RC_INPUT;
 		}
 		free(sub);
@@ -246,11 +270,11 @@ static enum fx_rc check_pinned(const struct fx_bundle *b, u32 *n)
 	return rc;
 }
 
-enum fx_rc fx_dpus_check_graph(const struct fx_bundle *b)
+enum fx_rc fx_dpus_check_repair(const struct fx_bundle *b)
 {
 	u32 n;
 
-	return check_pinned(b, &n);
+	return check_pinned(b, true, &n);
 }
 
 enum fx_rc fx_dpus_check_replace(const struct fx_bundle *b)
@@ -258,7 +282,7 @@ enum fx_rc fx_dpus_check_replace(const struct fx_bundle *b)
 	enum fx_rc rc;
 	u32 n;
 
-	rc = check_pinned(b, &n);
+	rc = check_pinned(b, false, &n);
 	if (rc != FX_RC_OK || n == b->n_dpu)
 		return rc;
 	fx_err("graph '%s' is pinned on %u DPUs, and the bundle is for %u; attach without --replace, after `fabricctl detach %s` when there are any",
@@ -275,11 +299,25 @@ enum fx_rc fx_dpus_replace(struct fx_dpus *d)
 	return rc;
 }
 
-void fx_dpus_settle(struct fx_dpus *d, bool undo)
+enum fx_rc fx_dpus_settle(struct fx_dpus *d, bool undo, struct fx_pins *pins)
 {
-	for (u32 i = 0; i < d->n; i++)
-		if (d->one[i].swapped && fx_dpu_settle(d->one[i].dpu, graph_of(d), undo))
-			fx_err("%s", fx_dpu_why(d->one[i].dpu));
+	enum fx_rc rc = FX_RC_OK;
+
+	for (u32 i = 0; i < d->n; i++) {
+		struct one *o = &d->one[i];
+		enum fx_rc one = FX_RC_OK;
+		int err;
+
+		if (!o->swapped)
+			continue;
+		err = fx_dpu_settle(o->dpu, graph_of(d), undo);
+		if (err)
+			one = failed(o, err);
+		else if (!undo)
+			one = write_down(d, o, pins);
+		rc = rc == FX_RC_OK ? one : rc;
+	}
+	return rc;
 }
 
 enum fx_rc fx_dpus_repair(struct fx_dpus *d, struct fx_pins *pins)
@@ -294,6 +332,8 @@ enum fx_rc fx_dpus_repair(struct fx_dpus *d, struct fx_pins *pins)
 			one = load_one(d, o);
 			if (one == FX_RC_OK)
 				one = write_down(d, o, pins);
+			if (one == FX_RC_OK)
+				one = keep_one(d, o);
 			/* what is mended stays, whatever comes of the others */
 			o->failed = one != FX_RC_OK;
 			o->loaded = o->loaded && o->failed;
@@ -316,9 +356,15 @@ void fx_dpus_repaired(const struct fx_dpus *d, struct fx_words *names)
 
 /* ---- the end ---------------------------------------------------------- */
 
-void fx_dpus_keep(struct fx_dpus *d)
+enum fx_rc fx_dpus_keep(struct fx_dpus *d)
 {
-	d->keep = true;
+	enum fx_rc rc = FX_RC_OK;
+
+	for (u32 i = 0; i < d->n && rc == FX_RC_OK; i++)
+		if (d->one[i].loaded)
+			rc = keep_one(d, &d->one[i]);
+	d->keep = rc == FX_RC_OK;
+	return rc;
 }
 
 void fx_dpus_close(struct fx_dpus *d)
@@ -350,6 +396,21 @@ bool fx_dpus_pinned(const char *graph)
 	return pinned;
 }
 
+/* One that ended while it was asked may have been started again since. */
+static int ask_one(const char *dpu, const char *graph,
+		   int (*ask)(struct fx_dpu *d, const char *graph), struct fx_dpu **d)
+{
+	int err = fx_dpu_open(dpu, d);
+
+	if (!err)
+		err = ask(*d, graph);
+	if (err != -EPIPE)
+		return err;
+	fx_dpu_close(*d);
+	err = fx_dpu_open(dpu, d);
+	return err ? err : ask(*d, graph);
+}
+
 /* Ask each that runs; one that does not, or has lost the graph, is done with. */
 static int each(const char *graph, int (*ask)(struct fx_dpu *d, const char *graph))
 {
@@ -359,11 +420,9 @@ static int each(const char *graph, int (*ask)(struct fx_dpu *d, const char *grap
 	fx_pins_list_dpus(graph, &subs);
 	for (u32 i = 0; i < subs.n; i++) {
 		struct fx_dpu *d;
-		int err = fx_dpu_open(subs.word[i] + strlen(FX_PINS_DPU), &d);
+		int err = ask_one(subs.word[i] + strlen(FX_PINS_DPU), graph, ask, &d);
 
-		if (!err)
-			err = ask(d, graph);
-		if (err && err != -ECONNREFUSED && err != -ENOENT && err != -EPIPE) {
+		if (err && err != -ECONNREFUSED && err != -ENOENT) {
 			fx_err("%s", fx_dpu_why(d));
 			first = first ? first : err;
 		}
@@ -410,6 +469,8 @@ static void take_rows(struct fx_nic_view *v, const struct fx_dpu_stats *head,
 {
 	v->conf.flags = head->conf.flags;
 	v->conf.rows = head->conf.rows;
+	memcpy(v->conf.policy, head->conf.policy, sizeof(v->conf.policy));
+	v->conf.policy[FX_NAME_LEN - 1] = '\0';
 	memcpy(v->total, head->total, sizeof(v->total));
 	v->row = fx_calloc(v->conf.rows + 1, sizeof(*v->row));
 	v->count = fx_calloc(v->conf.rows + 1, sizeof(*v->count));
@@ -437,9 +498,9 @@ static int read_view(const char *graph, const char *dpu, struct fx_nic_view *v)
 		v->attached = true;
 		take_rows(v, &head, rows);
 	} else if (!err || err == -ENOENT) {
-		v->gone = "its fabric-dpu was started anew: detach, and attach again";
-		fx_info("dpu '%s' does not have graph '%s' any more, it was started anew; `fabricctl detach %s`, then attach",
-			dpu, graph, graph);
+		v->gone = "its fabric-dpu was started anew: attach --repair mends that";
+		fx_info("dpu '%s' does not have graph '%s' any more, it was started anew; attach --repair mends that",
+			dpu, graph);
 		err = 0;
 	} else if (err == -ECONNREFUSED || err == -EPIPE) {
 		v->gone = "its fabric-dpu has ended";

@@ -29,12 +29,12 @@ enum fx_rc fx_dpus_open(const struct fx_bundle *bundle,
  * @pins: where it is written down, or NULL: they end with fx_dpus_close()
  */
 enum fx_rc fx_dpus_attach(struct fx_dpus *d, struct fx_pins *pins);
-/* From here on they outlive fx_dpus_close(). */
-void fx_dpus_keep(struct fx_dpus *d);
+/* From here on they outlive fx_dpus_close() and this process. */
+enum fx_rc fx_dpus_keep(struct fx_dpus *d);
 void fx_dpus_close(struct fx_dpus *d);
 
-/* Is what is pinned on DPUs of the bundle's graph? Else after one sentence. */
-enum fx_rc fx_dpus_check_graph(const struct fx_bundle *b);
+/* Is what is pinned on DPUs the bundle's? Else after one sentence. */
+enum fx_rc fx_dpus_check_repair(const struct fx_bundle *b);
 /* May a bundle replace it? When it is for the same graph and the same DPUs. */
 enum fx_rc fx_dpus_check_replace(const struct fx_bundle *b);
 
@@ -43,14 +43,16 @@ enum fx_rc fx_dpus_check_replace(const struct fx_bundle *b);
  * @d: opened with the option `replace`
  *
  * Each is swapped between two bursts of packets, and all are or none; counts
- * go on. fx_dpus_settle() has to follow, with @undo when something else failed.
+ * go on. fx_dpus_settle() has to follow, with @undo when something else failed;
+ * without, it is written down in @pins.
  */
 enum fx_rc fx_dpus_replace(struct fx_dpus *d);
-void fx_dpus_settle(struct fx_dpus *d, bool undo);
+enum fx_rc fx_dpus_settle(struct fx_dpus *d, bool undo, struct fx_pins *pins);
 
 /**
- * fx_dpus_repair() - load DPUs that were started anew
- * @d: opened with the option `repair`: those that are well are left out
+ * fx_dpus_repair() - load DPUs that were started anew, or pass everything
+ * @d: opened with the option `repair`: those that have the policy and decide
+ *     are left out
  * @pins: the graph's
  *
  * Mends what can be. Return: FX_RC_OK when all is well now; else one sentence

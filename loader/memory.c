@@ -42,7 +42,7 @@ static int dpu_life(void *m, const char *graph, u64 *life)
 	if (err)
 		return err;
 	/* a policy that is replaced counts on; a process that ends does not */
-	*life = info.pid;
+	*life = info.life;
 	return strcmp(info.graph, graph) ? -ENOENT : 0;
 }
 

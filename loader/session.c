@@ -417,7 +417,7 @@ static enum fx_rc check_dpus(struct fx_session *s)
 	bool pinned = fx_dpus_pinned(graph_name(s));
 
 	if (s->opt.repair)
-		return fx_dpus_check_graph(s->bundle);
+		return fx_dpus_check_repair(s->bundle);
 	if (s->opt.replace)
 		return fx_dpus_check_replace(s->bundle);
 	if (!pinned)
@@ -538,7 +538,7 @@ void fx_session_repaired(const struct fx_session *s, struct fx_words *names)
 /* The devices first: what they do can be taken back. */
 static enum fx_rc replace_all(struct fx_session *s)
 {
-	enum fx_rc rc = FX_RC_OK;
+	enum fx_rc rc = FX_RC_OK, dpu = FX_RC_OK;
 
 	if (s->nics)
 		rc = fx_nics_replace(s->nics, s->pins);
@@ -549,13 +549,12 @@ static enum fx_rc replace_all(struct fx_session *s)
 	if (rc == FX_RC_OK)
 		rc = attach_kernel(s);
 	if (s->dpus)
-		fx_dpus_settle(s->dpus, rc != FX_RC_OK);
-	if (!s->nics)
-		return rc;
-	if (rc == FX_RC_OK)
-		return fx_nics_replace_done(s->nics, s->pins);
-	fx_nics_replace_undo(s->nics, s->pins);
-	return rc;
+		dpu = fx_dpus_settle(s->dpus, rc != FX_RC_OK, s->pins);
+	if (rc == FX_RC_OK && s->nics)
+		rc = fx_nics_replace_done(s->nics, s->pins);
+	else if (s->nics)
+		fx_nics_replace_undo(s->nics, s->pins);
+	return rc == FX_RC_OK ? dpu : rc;
 }
 
 static enum fx_rc attach_all(struct fx_session *s)
@@ -649,6 +648,8 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 		rc = fx_maps_begin(s->maps);
 	if (rc == FX_RC_OK)
 		rc = put_in_force(s);
+	if (rc == FX_RC_OK && s->opt.pin && s->dpus)
+		rc = fx_dpus_keep(s->dpus);
 	if (rc != FX_RC_OK)
 		goto fail;
 
@@ -656,8 +657,6 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 		s->policy = fx_strdup(fx_nics_policy(s->nics));
 	if (!s->policy && s->dpus)
 		s->policy = fx_strdup(fx_dpus_policy(s->dpus));
-	if (s->opt.pin && s->dpus)
-		fx_dpus_keep(s->dpus);
 	if (s->opt.pin) {
 		fx_pins_unlock(s->pins);
 		s->pins = NULL;

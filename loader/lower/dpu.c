@@ -35,6 +35,7 @@ static const u32 rule_code[FX_DPU_RULES] = {
 	[FX_DPU_RULE_MAP] = FX_E_DPU_MAP,
 	[FX_DPU_RULE_INSN] = FX_E_DPU_INSN,
 	[FX_DPU_RULE_SIZE] = FX_E_DPU_SIZE,
+	[FX_DPU_RULE_DIVIDE] = FX_E_DPU_DIVIDE,
 };
 
 static u32 next_dpu(const struct fx_graph *g, u32 i)

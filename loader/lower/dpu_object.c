@@ -15,15 +15,19 @@
 #include "dpu_object.h"
 #include "map_class.h"
 
-#define RELOCATIONS	".rel" FX_DPU_SECTION
+#define MAPS	".maps"
 
 struct reading {
 	struct fx_dpu_object *o;
 	Elf *elf;
 	size_t names;		/* section with the sections' names */
+	size_t program;		/* section of the function */
+	size_t symtab;
 	Elf_Data *symbols;
 	u32 n_symbol;
 	size_t symbol_names;
+	u32 map_at[FX_DPU_MAX_MAPS];	/* where o->map[] stand in their section */
+	bool *related;		/* instructions that have a relocation */
 };
 
 const char *fx_dpu_rule_help(enum fx_dpu_rule rule)
@@ -51,6 +55,8 @@ const char *fx_dpu_rule_help(enum fx_dpu_rule rule)
 		"compile it by `fabricctl compile`, which asks clang for -mcpu=v2",
 		[FX_DPU_RULE_SIZE] =
 		"leave the large part to the kernel: compile with --device kernel",
+		[FX_DPU_RULE_DIVIDE] =
+		"divide by a constant, or shift",
 	};
 
 	return help[rule];
@@ -103,12 +109,20 @@ static bool is_bpf(Elf *elf)
 
 static bool find_symbols(struct reading *r)
 {
-	Elf_Scn *scn = find(r, ".symtab");
+	Elf_Scn *scn = NULL, *symtab = NULL;
 	GElf_Shdr shdr;
 
-	r->symbols = data_of(scn);
-	if (!r->symbols || !gelf_getshdr(scn, &shdr) || shdr.sh_entsize != sizeof(Elf64_Sym))
+	/* by its type, as libbpf and librte_bpf find it; of two each may take another */
+	while ((scn = elf_nextscn(r->elf, scn))) {
+		if (!gelf_getshdr(scn, &shdr) || (shdr.sh_type == SHT_SYMTAB && symtab))
+			return false;
+		if (shdr.sh_type == SHT_SYMTAB)
+			symtab = scn;
+	}
+	r->symbols = data_of(symtab);
+	if (!r->symbols || !gelf_getshdr(symtab, &shdr) || shdr.sh_entsize != sizeof(Elf64_Sym))
 		return false;
+	r->symtab = elf_ndxscn(symtab);
 	r->n_symbol = r->symbols->d_size / sizeof(Elf64_Sym);
 	r->symbol_names = shdr.sh_link;
 	return true;
@@ -153,20 +167,42 @@ static int take_program(struct reading *r)
 		no_program(r);
 		return 0;
 	}
+	r->program = elf_ndxscn(scn);
+	r->o->n_insn = data->d_size / sizeof(struct bpf_insn);
+	r->related = calloc(r->o->n_insn, sizeof(*r->related));
 	r->o->insn = malloc(data->d_size);
-	if (!r->o->insn)
+	if (!r->o->insn || !r->related)
 		return -ENOMEM;
 	memcpy(r->o->insn, data->d_buf, data->d_size);
-	r->o->n_insn = data->d_size / sizeof(struct bpf_insn);
 	return 0;
 }
 
-static bool is_map(const struct fx_dpu_object *o, const char *name)
+/* The number of a map, or n_map. */
+static u32 map_of(const struct fx_dpu_object *o, const char *name)
 {
-	for (u32 i = 0; i < o->n_map; i++)
-		if (!strcmp(o->map[i].name, name))
-			return true;
-	return false;
+	u32 i = 0;
+
+	while (i < o->n_map && strcmp(o->map[i].name, name))
+		i++;
+	return i;
+}
+
+/*
+ * A map of that name stands there: libbpf, and so the kernel's verifier, goes
+ * by where the symbol points to, and librte_bpf by what it is called.
+ */
+static bool is_map(const struct reading *r, const char *name, const GElf_Sym *sym)
+{
+	Elf_Scn *maps = find(r, MAPS);
+	u32 i = map_of(r->o, name);
+
+	return maps && elf_ndxscn(maps) == sym->st_shndx && i < r->o->n_map &&
+	       r->map_at[i] == sym->st_value;
+}
+
+static void no_relocation(struct reading *r)
+{
+	fx_dpu_fault(r->o, FX_DPU_RULE_FORM, FX_DPU_NO_INSN, "has relocations that cannot be");
 }
 
 /* What the program's relocation points to, unless that is a map. */
@@ -177,37 +213,56 @@ static void check_relocation(struct reading *r, const GElf_Rel *rel)
 	const char *section, *name;
 	GElf_Sym sym;
 
-	if (rel->r_offset % sizeof(struct bpf_insn) || at >= r->o->n_insn ||
+	if (rel->r_offset % sizeof(struct bpf_insn) ||
+	    rel->r_offset / sizeof(struct bpf_insn) >= r->o->n_insn || r->related[at] ||
 	    !gelf_getsym(r->symbols, GELF_R_SYM(rel->r_info), &sym)) {
-		fx_dpu_fault(r->o, FX_DPU_RULE_FORM, FX_DPU_NO_INSN, "has relocations that cannot be");
+		no_relocation(r);
 		return;
 	}
+	r->related[at] = true;
 	name = symbol_name(r, &sym);
 	section = section_name(r, elf_getscn(r->elf, sym.st_shndx), &shdr);
 	if (sym.st_shndx == SHN_UNDEF)
 		fx_dpu_fault(r->o, FX_DPU_RULE_HELPER, at, "uses '%s' of the kernel", name);
 	else if (shdr.sh_flags & SHF_EXECINSTR)
 		fx_dpu_fault(r->o, FX_DPU_RULE_CALL, at, "calls a function that is not inlined");
-	else if (shdr.sh_flags & SHF_WRITE && strcmp(section, ".maps"))
+	else if (shdr.sh_flags & SHF_WRITE && strcmp(section, MAPS))
 		fx_dpu_fault(r->o, FX_DPU_RULE_VARIABLE, at, "has a variable outside of functions (%s)",
 			     *name ? name : section);
-	else if (strcmp(section, ".maps"))
+	else if (strcmp(section, MAPS))
 		fx_dpu_fault(r->o, FX_DPU_RULE_CONSTANT, at, "reads constants from memory (%s)",
 			     section);
-	else if (!is_map(r->o, name) || sym.st_value % 8 ||
+	else if (!is_map(r, name, &sym) ||
 		 r->o->insn[at].code != (BPF_LD | BPF_IMM | BPF_DW))
 		fx_dpu_fault(r->o, FX_DPU_RULE_MAP, at, "uses '%s', which is no map", name);
 }
 
 static void check_relocations(struct reading *r)
 {
-	Elf_Scn *scn = find(r, RELOCATIONS);
-	Elf_Data *data = data_of(scn);
+	Elf_Scn *scn = NULL, *found = NULL;
+	Elf_Data *data;
 	GElf_Shdr shdr;
 	GElf_Rel rel;
 
-	if (!data || !gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_REL)
+	/* by what they are of, whatever they are called */
+	while ((scn = elf_nextscn(r->elf, scn))) {
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_info != r->program ||
+		    (shdr.sh_type != SHT_REL && shdr.sh_type != SHT_RELA))
+			continue;
+		if (found || shdr.sh_type != SHT_REL || shdr.sh_link != r->symtab ||
+		    shdr.sh_entsize != sizeof(Elf64_Rel)) {
+			no_relocation(r);
+			return;
+		}
+		found = scn;
+	}
+	if (!found)
 		return;
+	data = data_of(found);
+	if (!data || data->d_size % sizeof(Elf64_Rel)) {
+		no_relocation(r);
+		return;
+	}
 	for (u32 i = 0; i < data->d_size / sizeof(Elf64_Rel); i++)
 		if (gelf_getrel(data, i, &rel))
 			check_relocation(r, &rel);
@@ -257,12 +312,38 @@ static const char *map_wrong(const struct bpf_map *map, const char *class)
 	return NULL;
 }
 
-static void take_map(struct fx_dpu_object *o, const struct btf *btf, const struct bpf_map *map)
+/*
+ * Where libbpf found a map, which it does not tell: as the BTF has it that it
+ * made of the file's. False when the name is there twice, or not at all.
+ */
+static bool place_of(const struct btf *btf, const char *name, u32 *at)
 {
+	int id = btf__find_by_name_kind(btf, MAPS, BTF_KIND_DATASEC);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
+	const struct btf_var_secinfo *v = t ? btf_var_secinfos(t) : NULL;
+	u32 found = 0;
+
+	for (u32 i = 0; t && i < btf_vlen(t); i++) {
+		const struct btf_type *var = btf__type_by_id(btf, v[i].type);
+
+		if (!var || strcmp(btf__name_by_offset(btf, var->name_off), name))
+			continue;
+		*at = v[i].offset;
+		found++;
+	}
+	return found == 1;
+}
+
+static void take_map(struct reading *r, const struct btf *btf, const struct bpf_map *map)
+{
+	struct fx_dpu_object *o = r->o;
 	const char *name = bpf_map__name(map), *class = fx_map_class_of(btf, name);
 	const char *wrong = map_wrong(map, class);
 	struct fx_dpu_map *m;
+	u32 at = 0;
 
+	if (!wrong && (!place_of(btf, name, &at) || map_of(o, name) < o->n_map))
+		wrong = "is not there once";
 	if (wrong) {
 		fx_dpu_fault(o, FX_DPU_RULE_MAP, FX_DPU_NO_INSN, "has a map '%.48s' that %s",
 			     name, wrong);
@@ -273,6 +354,7 @@ static void take_map(struct fx_dpu_object *o, const struct btf *btf, const struc
 			     FX_DPU_MAX_MAPS);
 		return;
 	}
+	r->map_at[o->n_map] = at;
 	m = &o->map[o->n_map++];
 	strcpy(m->name, name);
 	strcpy(m->cls, class);
@@ -282,20 +364,20 @@ static void take_map(struct fx_dpu_object *o, const struct btf *btf, const struc
 	m->entries = bpf_map__max_entries(map);
 }
 
-static void take_maps(struct fx_dpu_object *o, const void *bytes, size_t size)
+static void take_maps(struct reading *r, const void *bytes, size_t size)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "policy");
 	struct bpf_object *obj = bpf_object__open_mem(bytes, size, &opts);
 	struct bpf_map *map;
 
 	if (!obj) {
-		fx_dpu_fault(o, FX_DPU_RULE_FORM, FX_DPU_NO_INSN, "is nothing that libbpf reads");
+		fx_dpu_fault(r->o, FX_DPU_RULE_FORM, FX_DPU_NO_INSN, "is nothing that libbpf reads");
 		return;
 	}
 	/* .rodata and .data have rules of their own, by who uses them */
 	bpf_object__for_each_map(map, obj)
 		if (!bpf_map__is_internal(map))
-			take_map(o, bpf_object__btf(obj), map);
+			take_map(r, bpf_object__btf(obj), map);
 	bpf_object__close(obj);
 }
 
@@ -315,12 +397,13 @@ int fx_dpu_object_read(const void *bytes, size_t size, struct fx_dpu_object *o)
 	err = take_program(&r);
 	if (err || !o->n_insn)
 		goto out;
-	take_maps(o, bytes, size);
+	take_maps(&r, bytes, size);
 	check_loads(&r);
 	check_relocations(&r);
 	fx_dpu_check_insns(o);
 	take_about(&r);
 out:
+	free(r.related);
 	elf_end(r.elf);
 	if (err)
 		fx_dpu_object_free(o);

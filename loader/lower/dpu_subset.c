@@ -155,6 +155,13 @@ static void check_atomic(struct walk *w, u32 at)
 			     "has an atomic operation that is no addition to 4 or 8 bytes");
 }
 
+/* By zero the kernel goes on, and librte_bpf ends the program. */
+static bool is_division(const struct bpf_insn *i)
+{
+	return (BPF_CLASS(i->code) == BPF_ALU || BPF_CLASS(i->code) == BPF_ALU64) &&
+	       (OP(i->code) == BPF_DIV || OP(i->code) == BPF_MOD) && BPF_SRC(i->code) == BPF_X;
+}
+
 /* Every instruction alone; false when the registers cannot be followed. */
 static bool check_form(struct walk *w)
 {
@@ -178,6 +185,8 @@ static bool check_form(struct walk *w)
 		if (!insn_ok(i))
 			fx_dpu_fault(o, FX_DPU_RULE_INSN, at,
 				     "has an instruction (%#x) that is not of -mcpu=v2", i->code);
+		else if (is_division(i))
+			fx_dpu_fault(o, FX_DPU_RULE_DIVIDE, at, "divides by a variable");
 		else if (is_jump(i))
 			check_jump(w, at);
 		else if (i->code == (BPF_JMP | BPF_CALL))

@@ -41,9 +41,9 @@ static int do_info(struct fx_dpu *d)
 	int err = fx_dpu_info(d, &i);
 
 	if (!err)
-		printf("{\"dpu\": \"%s\", \"graph\": \"%s\", \"pid\": %u, \"ports\": %u, \"workers\": %u, \"jit\": %u, \"loads\": %llu, \"received\": %llu, \"sent\": %llu, \"unsent\": %llu}\n",
-		       i.dpu, i.graph, i.pid, i.ports, i.workers, i.jit, i.loads, i.received,
-		       i.sent, i.unsent);
+		printf("{\"dpu\": \"%s\", \"graph\": \"%s\", \"pid\": %u, \"ports\": %u, \"workers\": %u, \"jit\": %u, \"flags\": %u, \"life\": %llu, \"loads\": %llu, \"received\": %llu, \"sent\": %llu, \"unsent\": %llu}\n",
+		       i.dpu, i.graph, i.pid, i.ports, i.workers, i.jit, i.flags, i.life, i.loads,
+		       i.received, i.sent, i.unsent);
 	return err;
 }
 

@@ -4,6 +4,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -11,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
-from dpulab import Attached, Dpu, DpuLab, Run, graph, nothing_left, refused, want, write  # noqa: E402
+from dpulab import RUN, Attached, Dpu, DpuLab, Run, graph, nothing_left, refused, want, write  # noqa: E402
 from fxtest import SANITIZED, main, same  # noqa: E402
 from netlab import Peer, Port, compile_bundle, frame, ours, sh, tests_of  # noqa: E402
 
@@ -55,6 +56,13 @@ def told_by_all(_):
     same(Run("list", "-j").rc, 2, "no graph, and no module:")
 
 
+def becomes(dpu, key, value):
+    end = time.monotonic() + 20
+    while dpu.info()[key] != value and time.monotonic() < end:
+        time.sleep(0.02)
+    same(dpu.info()[key], value)
+
+
 def in_the_foreground(_):
     """Without --pin it is there for as long as the command."""
     bundle = compile_bundle(graph(EDGES))
@@ -63,13 +71,16 @@ def in_the_foreground(_):
         want(run.rc == 0 and "meanwhile" in run.out, run.rc, run.out, run.err)
         same((dpu.info()["graph"], dpu.info()["loads"]), ("", 1))
         child = subprocess.Popen([SANITIZED, "attach", bundle], stderr=subprocess.DEVNULL)
-        end = time.monotonic() + 20
-        while not dpu.info()["graph"] and time.monotonic() < end:
-            time.sleep(0.02)
-        same(dpu.info()["graph"], "lab")
+        becomes(dpu, "graph", "lab")
         child.terminate()
         child.wait(20)
         same(dpu.info()["graph"], "")
+        # nor does it outlive a command that is killed
+        child = subprocess.Popen([SANITIZED, "attach", bundle], stderr=subprocess.DEVNULL)
+        becomes(dpu, "graph", "lab")
+        child.kill()
+        child.wait(20)
+        becomes(dpu, "graph", "")
     nothing_left()
 
 
@@ -200,7 +211,7 @@ def killed(lab):
             refused(Run(*command, a.bundle), "no fabric-dpu")
             dpu.start()
             same(Run("stat", "-j", "lab").json["dpu"][0]["state"],
-                 "its fabric-dpu was started anew: detach, and attach again")
+                 "its fabric-dpu was started anew: attach --repair mends that")
             refused(Run("attach", "--replace", a.bundle), "no policy to replace", "--repair")
             run = Run(*command, a.bundle)
             want(run.rc == 0, run.err)
@@ -211,11 +222,60 @@ def killed(lab):
             wire.send(*[frame(5001)] * 5)
             same(a.wait("in", 5)["edges"][1]["refused"], 5)
             wire.close()
-            loads = dpu.info()["loads"]
+            loads, flags = dpu.info()["loads"], dpu.info()["flags"]
             want(Run(*command, a.bundle).rc == 0, "again")
             same(dpu.info()["loads"], loads, "what is well is left alone:")
+            want(Run("bypass", "lab").rc == 0, "bypass")
+            same(dpu.info()["flags"], 2 | flags)
+            run = Run(*command, a.bundle)
+            want(run.rc == 0 and "dpu dpu0" in run.out + run.err, run.rc, run.out, run.err)
+            same((dpu.info()["flags"], dpu.info()["loads"]), (flags, loads + 1))
             a.__exit__()
             nothing_left()
+
+
+OTHER = ("#include <fabric_ext/portable.bpf.h>\nFX_GUARD(move)\n{\n"
+         "\treturn move->bytes ? fx_pass() : fx_drop(EPERM);\n}\n"
+         "FX_PORTABLE(q, FX_MALFORMED_PASS);\nchar LICENSE[] SEC(\"license\") = \"GPL\";\n")
+
+
+def another_policy(_):
+    """Repair mends what was attached last, by its own bundle only."""
+    with Dpu() as dpu, Attached(EDGES) as a:
+        other = compile_bundle(graph(EDGES), policy=write("another/p.bpf.c", OTHER), name="another")
+        refused(Run("attach", "--repair", other), "not the bundle's", "--replace")
+        run = Run("attach", "--replace", other)
+        want(run.rc == 0, run.err)
+        same(Run("show", "-j", "lab").json["policy"], "q")
+        refused(Run("attach", "--repair", a.bundle), "'q'", "not the bundle's", "--replace")
+        dpu.kill()
+        same(Run("show", "-j", "lab").json["policy"], "q")
+        dpu.start()
+        refused(Run("attach", "--repair", a.bundle), "'q'", "not the bundle's", "--replace")
+        same(dpu.info()["graph"], "")
+        want(Run("attach", "--repair", other).rc == 0, "repair")
+        same(dpu.info()["graph"], "lab")
+    nothing_left()
+
+
+def crowded(_):
+    """A DPU that has no room to be asked still decides: detach and bypass do not say otherwise."""
+    with Dpu() as dpu, Attached(EDGES):
+        crowd = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(16)]
+        try:
+            for client in crowd:
+                client.connect(str(RUN / "dpu-dpu0.sock"))
+            for command in ("bypass", "detach"):
+                run = Run(command, "lab")
+                want(run.rc in (1, 2) and "dpu 'dpu0': it does not answer" in run.err, command, run.rc, run.err)
+        finally:
+            for client in crowd:
+                client.close()
+        same((dpu.info()["graph"], dpu.info()["flags"] & 2), ("lab", 0))
+        want(Run("bypass", "lab").rc == 0, "bypass")
+        same(dpu.info()["flags"] & 2, 2)
+    same(list(RUN.glob("*.sock")), [])
+    nothing_left()
 
 
 def replace_of_some(lab):
@@ -238,4 +298,4 @@ def replace_of_some(lab):
 
 
 sys.exit(main(tests_of(DpuLab(), [not_running, told_by_all, in_the_foreground, all_or_nothing, altered, mixed_up,
-                                  not_verified, killed, replace_of_some])))
+                                  not_verified, killed, another_policy, crowded, replace_of_some])))

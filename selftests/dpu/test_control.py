@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The control socket: artifacts that are not sound, and clients that mean ill."""
 
+import ctypes
 import fcntl
 import hashlib
 import os
 import random
+import select
 import socket
 import struct
 import subprocess
@@ -15,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
-from dpulab import DPU, RUN, Attached, Dpu, DpuLab, graph, want  # noqa: E402
+from dpulab import DPU, RUN, Attached, Dpu, DpuLab, Skip, graph, want, write  # noqa: E402
 from fxtest import main, same  # noqa: E402
 from netlab import Peer, Port, compile_bundle, frame, tests_of  # noqa: E402
 
@@ -69,8 +71,8 @@ def name(text):
 class Artifact:
     """The files of one, and LOAD with some of them changed."""
 
-    def __init__(self, text=None):
-        self.bundle = compile_bundle(text or graph(EDGES))
+    def __init__(self, text=None, **how):
+        self.bundle = compile_bundle(text or graph(EDGES), **how)
         folder = self.bundle / "dpu/dpu0"
         self.parts = [(folder / part).read_bytes() for part in ("artifact.bin", "policy.bpf.o", "flows.bin")]
         self.parts.append(name("passes") + name("drops"))
@@ -146,6 +148,99 @@ def manifests(_):
         same(art.load(client), (0, ""))
         error, why = art.load(client)
         want(error == -16 and "fabricctl detach lab" in why, why)
+        client.close()
+
+
+class Elf:
+    """An object to be changed: sections as [at, name, type, offset, size, link, info]."""
+
+    def __init__(self, data):
+        self.data = bytearray(data)
+        start, = struct.unpack_from("<Q", data, 40)
+        number, names = struct.unpack_from("<HH", data, 60)
+        self.at = [start + 64 * i for i in range(number)]
+        offset, = struct.unpack_from("<Q", data, self.at[names] + 24)
+        self.name = [self.text(offset + struct.unpack_from("<I", data, at)[0]) for at in self.at]
+
+    def text(self, at):
+        return bytes(self.data[at:self.data.index(0, at)]).decode()
+
+    def header(self, section):
+        return self.at[self.name.index(section)]
+
+    def body(self, section):
+        return struct.unpack_from("<QQ", self.data, self.header(section) + 24)
+
+    def put(self, at, form, *values):
+        struct.pack_into(form, self.data, at, *values)
+        return bytes(self.data)
+
+    def maps(self):
+        """Where the BTF's section of maps stands, and each (variable, offset) of it."""
+        start = self.body(".BTF")[0]
+        types, size, strings = struct.unpack_from("<III", self.data, start + 8)
+        at, end, text = start + 24 + types, start + 24 + types + size, start + 24 + strings
+        tail = {1: 4, 3: 12, 14: 4, 17: 4}
+        each = {4: 12, 5: 12, 6: 8, 13: 8, 15: 12, 19: 12}
+        while at < end:
+            name_at, info, _ = struct.unpack_from("<III", self.data, at)
+            kind, n = info >> 24 & 31, info & 0xffff
+            if kind == 15 and self.text(text + name_at) == ".maps":
+                return at, [at + 12 + 12 * i for i in range(n)]
+            at += 12 + tail.get(kind, 0) + each.get(kind, 0) * n
+        raise AssertionError("no maps")
+
+
+def relocated(_):
+    """Objects in which the kernel's verifier sees other maps than librte_bpf, under digests that fit."""
+    art = Artifact()
+    sound = art.parts[1]
+    digest = art.parts[0].index(hashlib.sha256(sound).digest())
+    rel = ".rel" + "syscall"
+
+    def other_offsets():
+        elf = Elf(sound)
+        at, entries = elf.maps()
+        size = elf.body(".maps")[1]
+        symbols, length = elf.body(".symtab")
+        maps = elf.name.index(".maps")
+        places = sorted(struct.unpack_from("<Q", elf.data, s + 8)[0] for s in range(symbols, symbols + length, 24)
+                        if struct.unpack_from("<H", elf.data, s + 6)[0] == maps and elf.data[s + 4] & 15 == 1)
+        same(len(places), len(entries))
+        # the maps one place further on than their symbols are
+        places = places[1:] + places[:1]
+        for entry, place in zip(entries, places):
+            elf.put(entry + 4, "<I", place)
+        return elf.put(at + 8, "<I", size)
+
+    def second_of_the_program():
+        elf = Elf(sound)
+        return elf.put(elf.header(".rel.BTF") + 44, "<I", elf.name.index("syscall"))
+
+    def changed(section, at, form, value):
+        elf = Elf(sound)
+        return elf.put(elf.header(section) + at, form, value)
+
+    def twice():
+        elf = Elf(sound)
+        at, size = elf.body(rel)
+        want(size >= 32, "one relocation only")
+        return elf.put(at + 16, "<Q", struct.unpack_from("<Q", elf.data, at)[0])
+
+    cases = [(other_offsets(), "no map"), (second_of_the_program(), "relocations"),
+             (changed(rel, 40, "<I", 1), "relocations"), (changed(rel, 4, "<I", 4), "libbpf reads"),
+             (changed(".rel.BTF", 4, "<I", 2), "no object"), (twice(), "relocations")]
+    with Dpu():
+        client = Client()
+        for number, (data, word) in enumerate(cases):
+            error, why = art.load(client, p0=art.resealed(digest, hashlib.sha256(data).digest()), p1=data)
+            want(error == -22 and word in why, number, error, why)
+        # the name of a section is nobody's concern
+        data = Elf(sound)
+        at = data.header(rel)
+        data.put(at, "<I", struct.unpack_from("<I", data.data, data.header(".strtab"))[0])
+        data = bytes(data.data)
+        same(art.load(client, p0=art.resealed(digest, hashlib.sha256(data).digest()), p1=data), (0, ""))
         client.close()
 
 
@@ -257,9 +352,14 @@ def crowds(_):
         crowd = [Client() for _ in range(16)]
         for client in crowd:
             same(client.ask(INFO)[0], 0)
+        # who comes late waits, and is served when one of them has gone
         late = Client()
-        same(late.raw(HEAD.pack(HEAD.size, 1, INFO, 1, 0)), None)
-        for client in crowd:
+        late.socket.send(HEAD.pack(HEAD.size, 1, INFO, 1, 0))
+        want(not select.select([late.socket], [], [], 0.5)[0], "served, or closed")
+        same(crowd[0].ask(INFO)[0], 0)
+        crowd.pop().close()
+        want(select.select([late.socket], [], [], 10)[0] and len(late.socket.recv(MAX)) > HEAD.size, "not served")
+        for client in (*crowd, late):
             client.close()
         deaf = Client()
         deaf.socket.setblocking(False)
@@ -303,10 +403,13 @@ def names(_):
         for bad in ("", "a/b", "../x", "x" * 16, "-x"):
             done = subprocess.run([DPU, bad, *args], capture_output=True, text=True, check=False, timeout=60)
             same(done.returncode, 1, bad)
+        life = dpu.info()["life"]
+        same(dpu.info()["life"], life)
         dpu.kill()
         want((RUN / "dpu-dpu0.sock").exists(), "what was killed leaves its socket")
         dpu.start()
         same(dpu.info()["dpu"], "dpu0")
+        want(life and dpu.info()["life"] not in (0, life), "the same life", life)
     want(not (RUN / "dpu-dpu0.sock").exists(), "the socket stays")
 
 
@@ -344,6 +447,95 @@ def undone(lab):
         wire.close()
 
 
+def becomes(dpu, key, value):
+    """What the DPU says after it has seen that a client is gone."""
+    end = time.monotonic() + 10
+    while dpu.info()[key] != value and time.monotonic() < end:
+        time.sleep(0.02)
+    same(dpu.info()[key], value)
+
+
+def unsettled(_):
+    """A load ends with its connection, unless it was settled; so does one that replaces."""
+    art, keep, audit = Artifact(), name("lab") + bytes(8), 1
+    with Dpu() as dpu:
+        client, other = Client(), Client()
+        same(art.load(client), (0, ""))
+        same(other.ask(SETTLE, keep)[0], -2, "another client's:")
+        error, why = art.load(other, replace=1)
+        want(error == -16 and "another process" in why, error, why)
+        same(dpu.info()["graph"], "lab")
+        client.close()
+        becomes(dpu, "graph", "")
+        # who asks and does not wait for the answer
+        for _ in range(20):
+            client = Client()
+            fds = [memfd(part) for part in art.parts]
+            socket.send_fds(client.socket, [HEAD.pack(HEAD.size + 8, 1, LOAD, 1, 0) + bytes(8)], fds)
+            client.close()
+            for fd in fds:
+                os.close(fd)
+            becomes(dpu, "graph", "")
+        client = Client()
+        same(art.load(client), (0, ""))
+        same(client.ask(SETTLE, keep), (0, ""))
+        same(client.ask(SETTLE, keep)[0], -2)
+        client.close()
+        client = Client()
+        same(art.load(client, flags=audit, replace=1), (0, ""))
+        same((dpu.info()["graph"], dpu.info()["flags"]), ("lab", audit))
+        client.close()
+        becomes(dpu, "flags", 0)
+        same(dpu.info()["graph"], "lab")
+        same(art.load(other, flags=audit, replace=1), (0, ""))
+        same(other.ask(SETTLE, keep), (0, ""))
+        other.close()
+        time.sleep(0.2)
+        same((dpu.info()["graph"], dpu.info()["flags"]), ("lab", audit))
+        # both are the client's: both go
+        client = Client()
+        same(client.ask(UNLOAD, keep), (0, ""))
+        same(art.load(client), (0, ""))
+        same(art.load(client, replace=1), (0, ""))
+        client.close()
+        becomes(dpu, "graph", "")
+
+
+def stopped_worker(_):
+    """A worker that hangs: one publish waits for it, the next are refused, then all is well again."""
+    libc, attach, detach = ctypes.CDLL(None, use_errno=True), 16, 17
+    text = ("#include <fabric_ext/portable.bpf.h>\nFX_MAP(snapshot, table, __u64, 4);\nFX_GUARD(move)\n{\n"
+            "\tconst typeof(*table.value) *s = fx_snap(&table);\n"
+            "\tconst __u64 *x = s ? fx_snap_at(s, 0) : 0;\n\treturn x && *x ? fx_drop(EPERM) : fx_pass();\n}\n"
+            "FX_PORTABLE(q, FX_MALFORMED_PASS);\nchar LICENSE[] SEC(\"license\") = \"GPL\";\n")
+    art = Artifact(policy=write("hang/p.bpf.c", text))
+    with Dpu() as dpu:
+        client, values = Client(), memfd(struct.pack("<5Q", 1, 0, 2, 3, 4))
+        publish = lambda: client.ask(PUBLISH, name("table") + bytes(8), [values])  # noqa: E731
+        same(art.load(client), (0, ""))
+        same(publish(), (0, ""))
+        tasks = Path(f"/proc/{dpu.child.pid}/task")
+        worker = [int(t.name) for t in tasks.iterdir() if "worker" in (t / "comm").read_text(encoding="utf-8")]
+        same(len(worker), 1, [(t / "comm").read_text(encoding="utf-8") for t in tasks.iterdir()])
+        if libc.ptrace(attach, worker[0], None, None):
+            raise Skip(f"a thread cannot be stopped here: {os.strerror(ctypes.get_errno())}")
+        os.waitpid(worker[0], 0x40000000)  # __WALL
+        try:
+            error, why = publish()
+            want(error == -110 and "come back" in why, error, why)
+            for _ in range(3):
+                error, why = publish()
+                want(error == -16 and "come back" in why, error, why)
+        finally:
+            libc.ptrace(detach, worker[0], None, None)
+        end = time.monotonic() + 10
+        while publish()[0] and time.monotonic() < end:
+            time.sleep(0.05)
+        same(publish(), (0, ""))
+        os.close(values)
+        client.close()
+
+
 def quits(_):
     with Dpu() as dpu, Attached(EDGES):
         dpu.client("quit")
@@ -351,5 +543,5 @@ def quits(_):
         want("-111 " in dpu.client("info", rc=1), "still there")
 
 
-sys.exit(main(tests_of(DpuLab(), [altered, manifests, messages, descriptors, strangers, crowds, random_messages,
-                                  names, undone, quits])))
+sys.exit(main(tests_of(DpuLab(), [altered, manifests, relocated, messages, descriptors, strangers, crowds, random_messages,
+                                  names, undone, unsettled, stopped_worker, quits])))

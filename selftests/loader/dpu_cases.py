@@ -74,6 +74,8 @@ CASES = [
     (1130, ("", "@\tasm volatile(\".8byte 0x0000000000000016\");"), ("", "\tasm volatile(\".8byte 0x0000000000000015\");")),
     (1131, (many(16), ""), (many(15), "")),
     (1131, ("", long(1400)), ("", long(700))),
+    (1133, ("", "@\tn += n / (*(volatile __u64 *)sum);"), ("", "\tn += n / 3 + (n >> (*(volatile __u64 *)sum & 63));")),
+    (1133, ("", "@\tn += (__u32)n % *(volatile __u32 *)sum;"), ("", "\tn += (__u32)n % 7;")),
     (1132, ("", "\tsum = fx_at(&sums, move->cls);\n\tn += *sum;"),
      ("", "\tsum = fx_at(&sums, move->cls);\n\tif (sum)\n\t\tn += *sum;")),
 ]

@@ -107,7 +107,7 @@ enum fx_dpu_cmd {
 	FX_DPU_MAP_PUBLISH	= 7,	/* fx_dpu_map_io, a descriptor */
 	FX_DPU_BYPASS		= 8,	/* fx_dpu_graph */
 	FX_DPU_QUIT		= 9,	/* struct fx_dpu_msg */
-	FX_DPU_SETTLE		= 10,	/* fx_dpu_graph, after a load that replaces */
+	FX_DPU_SETTLE		= 10,	/* fx_dpu_graph, after a load */
 	FX_DPU_CMDS		= 11,
 };
 
@@ -135,6 +135,10 @@ struct fx_dpu_info {
 	__u32 ports;
 	__u32 workers;
 	__u32 jit;			/* 1: the program is compiled */
+	__u32 flags;			/* FX_NIC_F_*, of what is loaded */
+	__u32 reserved;
+	__u8 object[FX_DIGEST_LEN];	/* SHA-256 of its policy.bpf.o */
+	__u64 life;			/* random, of this process; not 0 */
 	__u64 loads;			/* since it was started */
 	__u64 received;			/* packets, by all ports */
 	__u64 sent;
@@ -155,6 +159,8 @@ struct fx_dpu_load {
 					 * which is kept until SETTLE
 					 */
 };
+
+/* What was loaded and not settled is undone when the connection ends. */
 
 struct fx_dpu_graph {
 	struct fx_dpu_msg msg;
