@@ -346,8 +346,7 @@ static enum fx_rc read_obligations(const struct fx_bundle_source *s, struct fx_b
 	enum fx_rc rc;
 	size_t len;
 
-	rc = read_listed(s, &fx_bundle_files[FX_BUNDLE_OBLIGATIONS], &text,
-			    &len);
+	rc = read_listed(s, &fx_bundle_files[FX_BUNDLE_OBLIGATIONS], &text, &len);
 	/* what was checked, not what lies in the file by now */
 	if (rc == FX_RC_OK)
 		rc = take_json(s, FX_BUNDLE_OBLIGATIONS, text, len,

@@ -28,7 +28,7 @@ FX_GUARD(move)
 	h = (t->sum ^ move->bytes) * 0x9e3779b97f4a7c15ULL;
 	h ^= (__u64)move->flow.dport << 40 | move->flow.src[3] << 8 | move->flow.dscp;
 	h ^= h >> 29;
-	t->sum = h + move->stated / (move->bytes % 1000 + 1);
+	t->sum = h + move->stated / 999 * (move->bytes % 1000);
 	t->moves++;
 	t->balance -= (__s32)(move->bytes & 0xffff) - 0x4000;
 	pick = (h >> 17) % 11;

@@ -298,6 +298,7 @@ struct {
 static long fx_qp_forget(void *map, const struct fx_qp_key *key, struct fx_qp_state *s,
 			 const __u64 *now)
 {
+	(void)map;
 	if (s->last && *now > s->last && *now - s->last > FX_ROCE_SILENT_NS)
 		bpf_map_delete_elem(&fx_qps, key);
 	return 0;
