@@ -452,7 +452,8 @@ static void detached(void **state)
 	assert_int_equal(total().calls, before.calls);
 }
 
-int main(void)
+/* test_uprobe [NAME]: without the test of that name */
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls), cmocka_unit_test(threads),
@@ -462,6 +463,8 @@ int main(void)
 	strcpy(dir, "/tmp/gpu_uprobe.XXXXXX");
 	if (!mkdtemp(dir))
 		return 1;
+	if (argc > 1)
+		cmocka_set_skip_filter(argv[1]);
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests_name(__FILE__, tests, compile_and_attach, clean);
 }

@@ -229,9 +229,6 @@ struct fx_counter {
 #endif
 
 #ifdef FX_NO_AGENT
-#define FX_MAP_UNREACHED(name, class)					\
-	FX_MAP_CANNOT(0, name, "of class '" class "' cannot be on the device '" FX_OWN_MEMORY \
-		      "', where no agent brings what others write; the nearest class that works is 'local'")
 #define FX_MAP_bounded(name, type, entries, ms)	FX_MAP_UNREACHED(name, "bounded")
 #else
 #define FX_MAP_bounded(name, type, entries, ms)				\
