@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "litmus_run.h"
+#include "util.h"
 
 #define RUNS	101
 
