@@ -6,6 +6,4 @@
 
 # what the runner preloads stands before ASan's runtime, which that does not bear
 unset LD_PRELOAD
-# Of eight threads at once a return in two hundred was missed once on 7.3, which
-# is not understood; on the host all 800 are seen.
-exec "$FX_TOP/build/tests/native/gpu_uprobe" threads
+exec "$FX_TOP/build/tests/native/gpu_uprobe"

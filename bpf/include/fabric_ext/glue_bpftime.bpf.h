@@ -37,6 +37,12 @@ enum { FX_KIND_TO_DEVICE = 1, FX_KIND_TO_HOST = 2, FX_KIND_DEFAULT = 4 };
 
 #define FX_COPY_NO_WAY		FX_DIRS
 
+/*
+ * A probe runs in a thread that another may preempt on the same CPU, and so
+ * within the same shard of a count.
+ */
+#define FX_COPY_ADD(count, by)	__sync_fetch_and_add(&(count), by)
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, FX_COPY_N_ROWS);
@@ -146,7 +152,7 @@ static __always_inline void fx_copy_record(struct pt_regs *ctx, __u32 function,
 
 	r = bpf_ringbuf_reserve(&fx_copy_records, sizeof(*r), 0);
 	if (!r) {
-		total->lost++;
+		FX_COPY_ADD(total->lost, 1);
 		return;
 	}
 	r->ns = bpf_ktime_get_ns();
@@ -183,13 +189,13 @@ static __always_inline int fx_copy_begin(struct pt_regs *ctx, __u32 function, __
 	/* one that never returned, by longjmp(), is above and is forgotten */
 	outer = bpf_map_lookup_elem(&fx_copy_threads, &thread);
 	if (outer && outer->sp > in.sp) {
-		total->nested++;
+		FX_COPY_ADD(total->nested, 1);
 		return 0;
 	}
-	total->calls++;
+	FX_COPY_ADD(total->calls, 1);
 	m.bytes = PT_REGS_PARM3(ctx);
 	if (!fx_find_copy(fx_copy_dir(ctx, way), m.bytes, &e)) {
-		total->no_edge++;
+		FX_COPY_ADD(total->no_edge, 1);
 		return 0;
 	}
 	in.row = e.row;
@@ -205,17 +211,17 @@ static __always_inline int fx_copy_begin(struct pt_regs *ctx, __u32 function, __
 	m.priority = e.priority;
 	m.dir = e.dir;
 	v = guard(&m);
-	count->copies++;
-	count->bytes += m.bytes;
+	FX_COPY_ADD(count->copies, 1);
+	FX_COPY_ADD(count->bytes, m.bytes);
 	if (v.action == FX_DROP) {
-		count->refused++;
-		count->refused_bytes += m.bytes;
+		FX_COPY_ADD(count->refused, 1);
+		FX_COPY_ADD(count->refused_bytes, m.bytes);
 	} else if (v.action == FX_MARK) {
-		count->marked++;
+		FX_COPY_ADD(count->marked, 1);
 	}
 	fx_copy_record(ctx, function, &m, &v, total);
 	if (bpf_map_update_elem(&fx_copy_threads, &thread, &in, BPF_ANY))
-		total->lost++;
+		FX_COPY_ADD(total->lost, 1);
 	return 0;
 }
 
@@ -236,9 +242,9 @@ static __always_inline int fx_copy_end(struct pt_regs *ctx, __u32 function, bool
 	if (!count)
 		return 0;
 	if (status && (__u32)PT_REGS_RC(ctx))
-		count->failed++;
+		FX_COPY_ADD(count->failed, 1);
 	else
-		count->completed++;
+		FX_COPY_ADD(count->completed, 1);
 	return 0;
 }
 
