@@ -131,7 +131,7 @@ static void block_signals(void)
 int main(int argc, char **argv)
 {
 	struct fx_dpu_worker worker[FX_DPU_MAX_WORKERS];
-	struct fx_dpu_state dpu = { 0 };
+	struct fx_dpu_state dpu = { .turn = PTHREAD_MUTEX_INITIALIZER };
 	char why[FX_DPU_WHY_LEN];
 	int rc = 1;
 
