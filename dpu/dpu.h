@@ -11,6 +11,7 @@
 #define FX_DPU_DPU_H
 
 #include <linux/fabric_ext_dpu.h>
+#include <pthread.h>
 
 #include "artifact.h"
 #include "flows.h"
@@ -40,6 +41,7 @@ struct fx_dpu_loaded {
 	struct fx_nic_row *row;
 	struct fx_dpu_shard shard[FX_DPU_MAX_WORKERS];
 	u32 workers;
+	bool in_turn;			/* of the workers one at a time runs it */
 	struct fx_dpu_shard before;	/* counted by what it took the place of */
 	u64 client;			/* ends with this connection; 0: it was settled */
 };
@@ -56,6 +58,7 @@ struct fx_dpu_state {
 	struct rte_rcu_qsbr *seen;	/* who still uses an old one */
 	void *retired;			/* values that a worker may still see */
 	u64 retired_at;			/* what to wait for with them */
+	pthread_mutex_t turn;		/* of programs that run in_turn */
 	u64 life;			/* random, not 0 */
 	u64 loads;
 	bool quit;			/* atomic */

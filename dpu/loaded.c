@@ -150,6 +150,7 @@ static int build(struct fx_dpu_loaded *l, struct fx_dpu_loaded *from, char *why)
 	if (!l->row || !l->before.count)
 		return refuse(why, -ENOMEM, "there is no memory for the rows");
 	fill_rows(l);
+	l->in_turn = l->workers > 1 && fx_dpu_maps_have(&l->maps, "bounded");
 	return 0;
 }
 

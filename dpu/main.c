@@ -54,12 +54,20 @@ static bool name_ok(const char *name)
 	return len && len < FX_NIC_NAME_LEN && i == len && *name != '-';
 }
 
-static int start_port(u16 port, struct rte_mempool *pool)
+/* With a pool of its own: one that AF_XDP shares with the kernel is one socket's. */
+static int start_port(u16 port)
 {
 	struct rte_eth_conf conf = { 0 };
 	u16 rx = RING, tx = RING;
+	struct rte_mempool *pool;
+	char name[16];
 	int err;
 
+	snprintf(name, sizeof(name), "packets%u", port);
+	pool = rte_pktmbuf_pool_create(name, MBUFS, CACHE, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
+				       (int)rte_socket_id());
+	if (!pool)
+		return complain("there is no memory for packets; -m 64 is enough");
 	err = rte_eth_dev_configure(port, 1, 1, &conf);
 	if (!err)
 		err = rte_eth_dev_adjust_nb_rx_tx_desc(port, &rx, &tx);
@@ -80,17 +88,11 @@ static int start_port(u16 port, struct rte_mempool *pool)
 
 static int start_ports(struct fx_dpu_state *dpu)
 {
-	struct rte_mempool *pool;
-
 	dpu->ports = rte_eth_dev_count_avail();
 	if (!dpu->ports || dpu->ports > FX_DPU_MAX_PORTS)
 		return complain("there must be one port, or two; give --vdev=net_af_packet0,iface=... for each");
-	pool = rte_pktmbuf_pool_create("packets", MBUFS, CACHE, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
-				       (int)rte_socket_id());
-	if (!pool)
-		return complain("there is no memory for packets; -m 64 is enough");
 	for (u16 port = 0; port < dpu->ports; port++)
-		if (start_port(port, pool))
+		if (start_port(port))
 			return -1;
 	return 0;
 }
@@ -131,7 +133,7 @@ static void block_signals(void)
 int main(int argc, char **argv)
 {
 	struct fx_dpu_worker worker[FX_DPU_MAX_WORKERS];
-	struct fx_dpu_state dpu = { 0 };
+	struct fx_dpu_state dpu = { .turn = PTHREAD_MUTEX_INITIALIZER };
 	char why[FX_DPU_WHY_LEN];
 	int rc = 1;
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "maps.h"
 
@@ -89,7 +90,15 @@ struct fx_dpu_mem *fx_dpu_maps_find(struct fx_dpu_maps *m, const char *name)
 	return NULL;
 }
 
-void fx_dpu_view_begin(struct fx_dpu_maps *m, u32 worker, u64 now)
+bool fx_dpu_maps_have(const struct fx_dpu_maps *m, const char *class)
+{
+	for (u32 i = 0; i < m->n; i++)
+		if (!strcmp(m->map[i].desc.cls, class))
+			return true;
+	return false;
+}
+
+void fx_dpu_view_begin(struct fx_dpu_maps *m, u32 worker)
 {
 	for (u32 i = 0; i < m->n; i++) {
 		const struct fx_dpu_mem *mem = &m->map[i];
@@ -97,7 +106,6 @@ void fx_dpu_view_begin(struct fx_dpu_maps *m, u32 worker, u64 now)
 
 		fx_dpu_view.base[i] = values + (mem->shards > 1 ? worker * shard_bytes(mem) : 0);
 	}
-	fx_dpu_view.now = now;
 }
 
 /* Sum of an entry over the shards, word by word. */
@@ -175,10 +183,17 @@ uint64_t fx_dpu_lookup(uint64_t map, uint64_t key, uint64_t unused3, uint64_t un
 
 uint64_t fx_dpu_clock(uint64_t unused1, uint64_t unused2, uint64_t unused3, uint64_t unused4, uint64_t unused5)
 {
+	struct timespec t;
+
 	(void)unused1;
 	(void)unused2;
 	(void)unused3;
 	(void)unused4;
 	(void)unused5;
-	return fx_dpu_view.now;
+	/*
+	 * The clock that the agent has, and the kernel's programs: anew each
+	 * time, as fx_get() asks it after it has read.
+	 */
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }

@@ -32,7 +32,6 @@ struct fx_dpu_maps {
 /* What a worker sees. */
 struct fx_dpu_view {
 	char *base[FX_DPU_MAX_MAPS];
-	u64 now;		/* ns */
 };
 
 extern _Thread_local struct fx_dpu_view fx_dpu_view;
@@ -43,9 +42,11 @@ void fx_dpu_maps_free(struct fx_dpu_maps *m);
 /* A program that takes another's place goes on with its maps, where they are alike. */
 void fx_dpu_maps_share(struct fx_dpu_maps *m, struct fx_dpu_maps *from);
 struct fx_dpu_mem *fx_dpu_maps_find(struct fx_dpu_maps *m, const char *name);
+/* Is one of them of this class? */
+bool fx_dpu_maps_have(const struct fx_dpu_maps *m, const char *class);
 
-/* Let this thread, worker number @worker, see the maps as they are at @now. */
-void fx_dpu_view_begin(struct fx_dpu_maps *m, u32 worker, u64 now);
+/* Let this thread, worker number @worker, see the maps as they are now. */
+void fx_dpu_view_begin(struct fx_dpu_maps *m, u32 worker);
 
 /* Entries @first to @first + @n, of a counter summed over the workers. */
 void fx_dpu_mem_read(const struct fx_dpu_mem *m, u32 first, u32 n, void *out);

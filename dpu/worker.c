@@ -9,7 +9,6 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <rte_rcu_qsbr.h>
-#include <time.h>
 
 #include "context.h"
 #include "dpu.h"
@@ -20,18 +19,11 @@
 #define IDLE_US		50
 
 struct burst {
+	struct fx_dpu_state *dpu;
 	struct fx_dpu_loaded *l;
 	struct fx_dpu_shard *s;
 	u32 dir;
 };
-
-static u64 clock_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
 
 /* Only this worker writes, others read: whole, in any order. */
 static void count(__u64 *at, u64 n)
@@ -66,6 +58,20 @@ static int parse(struct rte_mbuf *m, struct fx_packet *p, struct fx_flow_key *ke
 	return fx_parse(p, key);
 }
 
+/*
+ * Who puts a value into a bounded map compares stamps first and stores two
+ * words: two at once could leave the older value, or one under the other's
+ * stamp. Taking turns makes one order of all that they put.
+ */
+static void run(const struct burst *b, struct fx_dpu_context *ctx)
+{
+	if (b->l->in_turn)
+		pthread_mutex_lock(&b->dpu->turn);
+	fx_dpu_run(&b->l->prog, ctx);
+	if (b->l->in_turn)
+		pthread_mutex_unlock(&b->dpu->turn);
+}
+
 /* Ask the program about a packet of row @i; does it pass? */
 static bool ask(const struct burst *b, u32 i, const struct fx_flow_key *key, u64 bytes,
 		struct rte_mbuf *m, bool audit)
@@ -81,7 +87,7 @@ static bool ask(const struct burst *b, u32 i, const struct fx_flow_key *key, u64
 		},
 	};
 
-	fx_dpu_run(&b->l->prog, &ctx);
+	run(b, &ctx);
 	if (ctx.verdict.action == FX_DROP) {
 		count(&c->refused, 1);
 		count(&c->refused_bytes, bytes);
@@ -127,15 +133,18 @@ static bool passes(const struct burst *b, struct rte_mbuf *m, u32 flags)
 }
 
 /* Those of a burst that pass, in order; how many. */
-static u32 judge(struct fx_dpu_loaded *l, u32 worker, u32 dir, struct rte_mbuf **m, u32 n)
+static u32 judge(const struct fx_dpu_worker *w, struct fx_dpu_loaded *l, u32 dir,
+		 struct rte_mbuf **m, u32 n)
 {
 	const u32 flags = __atomic_load_n(&l->conf.flags, __ATOMIC_RELAXED);
-	const struct burst b = { .l = l, .s = &l->shard[worker], .dir = dir };
+	const struct burst b = {
+		.dpu = w->dpu, .l = l, .s = &l->shard[w->number], .dir = dir,
+	};
 	u32 kept = 0;
 
 	if (flags & FX_NIC_F_BYPASS)
 		return n;
-	fx_dpu_view_begin(&l->maps, worker, clock_ns());
+	fx_dpu_view_begin(&l->maps, w->number);
 	for (u32 i = 0; i < n; i++) {
 		if (passes(&b, m[i], flags))
 			m[kept++] = m[i];
@@ -174,7 +183,7 @@ static u32 poll_port(struct fx_dpu_worker *w, u16 port)
 		return 0;
 	count(&t->received, n);
 	if (l)
-		kept = judge(l, w->number, port ? FX_DIR_OUT : FX_DIR_IN, m, n);
+		kept = judge(w, l, port ? FX_DIR_OUT : FX_DIR_IN, m, n);
 	if (dpu->ports > 1)
 		send_on(t, !port, m, kept);
 	else

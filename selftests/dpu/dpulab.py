@@ -48,7 +48,9 @@ class Dpu:
 
     def start(self):
         lcores = ",".join(f"{i}@0" for i in range(self.workers + 1))
-        devices = [f"--vdev=net_af_packet{i},iface={port}" for i, port in enumerate(self.ports)]
+        # a netdev by its name, or another device by what DPDK calls it
+        devices = [f"--vdev={port}" if port.startswith("net_") else f"--vdev=net_af_packet{i},iface={port}"
+                   for i, port in enumerate(self.ports)]
         self.log = open(write(f"{self.name}.log", ""), "r+", encoding="utf-8")
         self.child = subprocess.Popen(
             [DPU, self.name, "--lcores", lcores, "--no-huge", "-m", "64", "--no-pci", "--no-telemetry",

@@ -218,7 +218,7 @@ static int run_rte(struct executor *e, const struct test_move *m, struct fx_verd
 {
 	struct fx_dpu_context ctx = { .move = m->move };
 
-	fx_dpu_view_begin(&e->maps, 0, m->now);
+	fx_dpu_view_begin(&e->maps, 0);
 	if (e->which == JIT)
 		e->program.jit(&ctx);
 	else

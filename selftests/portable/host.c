@@ -21,5 +21,4 @@ static void run(struct fx_dpu_context *ctx)
 
 __attribute__((visibility("default"))) struct host_policy host_policy = {
 	.run = run, .map = maps, .n_map = sizeof(maps) / sizeof(maps[0]),
-	.now = &host_now,
 };

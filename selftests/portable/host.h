@@ -17,7 +17,6 @@ struct host_policy {
 	void (*run)(struct fx_dpu_context *ctx);
 	struct host_map *map;
 	size_t n_map;
-	unsigned long long *now;	/* ns, of fx_now() */
 };
 
 #endif /* HOST_H */

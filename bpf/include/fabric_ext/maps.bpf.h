@@ -284,7 +284,7 @@ struct fx_counter {
 		fx_mine = fx_row_read(fx_here, out);			\
 		if (fx_row_read(fx_there, &fx_far) > fx_mine)		\
 			*(out) = fx_far;				\
-		/* a clock that stands still for a burst may be behind the agent's */ \
+		/* two who read one clock may differ a little */	\
 		fx_fresh = fx_synced == FX_MAP_SYNCED_ALWAYS ||		\
 			   (__s64)(fx_now() - fx_synced) <= (__s64)fx_bounded_ns(map); \
 	}								\

@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 #include <stddef.h>
+#include <time.h>
 
 #undef __always_inline
 #define __always_inline	inline __attribute__((always_inline))
@@ -19,12 +20,13 @@
 	((void *)(*(key) < sizeof(*(map)->max_entries) / sizeof(int) ?	\
 		  &(map)->value[*(key)] : NULL))
 
-/* A DPU's clock stands still for a burst of packets; so does this one. */
-static __u64 host_now;
-
+/* As fabric-dpu has it. */
 static inline __u64 bpf_ktime_get_ns(void)
 {
-	return host_now;
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
 #endif /* FX_HOST_BPF_HELPERS_H */
