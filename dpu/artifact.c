@@ -124,8 +124,9 @@ static const char *flow_wrong(const struct fx_nic_flow *f, const struct fx_dpu_a
 			return "a flow has a mask that cannot be";
 	if (f->mask.mask || f->mask.reserved)
 		return "a flow has a mask that cannot be";
-	if (f->mask.qp)
-		return "a flow is found by its queue pair, which a DPU does not look at";
+	if (f->mask.qp && (f->mask.qp != ~0U || f->key.qp > FX_QP_MAX ||
+			   (f->key.qp && f->key.qp < FX_QP_MIN)))
+		return "a flow has a queue pair that cannot be";
 	return NULL;
 }
 

@@ -89,6 +89,7 @@ static int do_info(struct fx_dpu_state *dpu, const struct fx_dpu_request *r, str
 	i->pid = getpid();
 	i->ports = dpu->ports;
 	i->workers = dpu->workers;
+	i->can = FX_DPU_CAN_QP;
 	i->life = dpu->life;
 	i->loads = dpu->loads;
 	if (dpu->loaded) {
@@ -135,21 +136,26 @@ static int do_load(struct fx_dpu_state *dpu, const struct fx_dpu_request *r, str
 }
 
 /* What is loaded is the graph that is meant. */
+static int check_loaded(struct fx_dpu_state *dpu, const char *graph, struct answer *a)
+{
+	if (!is_name(graph))
+		return no_name(a);
+	if (dpu->loaded && !strcmp(dpu->loaded->conf.graph, graph))
+		return 0;
+	snprintf(a->reply->why, sizeof(a->reply->why), "graph '%s' is not loaded there",
+		 graph);
+	return -ENOENT;
+}
+
 static int check_graph(struct fx_dpu_state *dpu, const struct fx_dpu_request *r,
 		       struct answer *a)
 {
 	const struct fx_dpu_graph *g = r->msg;
 
-	if (!is_name(g->graph))
-		return no_name(a);
 	if (g->reserved || (g->undo && g->msg.cmd != FX_DPU_SETTLE) ||
 	    g->undo > 1)
 		return refuse(a, -EINVAL, "the request is of another version");
-	if (dpu->loaded && !strcmp(dpu->loaded->conf.graph, g->graph))
-		return 0;
-	snprintf(a->reply->why, sizeof(a->reply->why), "graph '%s' is not loaded there",
-		 g->graph);
-	return -ENOENT;
+	return check_loaded(dpu, g->graph, a);
 }
 
 static int do_unload(struct fx_dpu_state *dpu, const struct fx_dpu_request *r,
@@ -177,6 +183,20 @@ static int do_settle(struct fx_dpu_state *dpu, const struct fx_dpu_request *r,
 	int err = check_graph(dpu, r, a);
 
 	return err ? err : fx_dpu_settle(dpu, g->undo, r->client, a->reply->why);
+}
+
+static int do_tag(struct fx_dpu_state *dpu, const struct fx_dpu_request *r, struct answer *a)
+{
+	const struct fx_dpu_tag *t = r->msg;
+	int err = check_loaded(dpu, t->graph, a);
+
+	if (err)
+		return err;
+	if (t->reserved || (t->dir != FX_DIR_IN && t->dir != FX_DIR_OUT))
+		return refuse(a, -EINVAL, "the request is of another version");
+	if (t->qp && (t->qp < FX_QP_MIN || t->qp > FX_QP_MAX))
+		return refuse(a, -ERANGE, "no connection has a queue pair of that number");
+	return fx_dpu_tag(dpu, t->edge, t->dir, t->qp, a->reply->why);
 }
 
 static int do_stat(struct fx_dpu_state *dpu, const struct fx_dpu_request *r, struct answer *a)
@@ -328,6 +348,7 @@ static const struct {
 	[FX_DPU_MAP_PUBLISH] = { sizeof(struct fx_dpu_map_io), .fds = 1, .run = do_map_publish },
 	[FX_DPU_BYPASS] = { sizeof(struct fx_dpu_graph), .run = do_bypass },
 	[FX_DPU_SETTLE] = { sizeof(struct fx_dpu_graph), .run = do_settle },
+	[FX_DPU_TAG] = { sizeof(struct fx_dpu_tag), .run = do_tag },
 	[FX_DPU_QUIT] = { sizeof(struct fx_dpu_msg), .run = do_quit },
 };
 

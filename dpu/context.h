@@ -8,5 +8,6 @@
 #endif
 #include <fabric_ext/portable.bpf.h>
 #include <fabric_ext/packet.bpf.h>
+#include <fabric_ext/roce.bpf.h>
 
 #endif /* FX_DPU_CONTEXT_H */

@@ -22,6 +22,7 @@
 #define FX_DPU_MAX_WORKERS	16
 #define FX_DPU_MAX_PORTS	2
 
+struct fx_dpu_qps;
 struct rte_rcu_qsbr;
 
 /* What one worker counts of what is loaded; nobody else writes it. */
@@ -36,7 +37,8 @@ struct fx_dpu_loaded {
 	struct fx_dpu_image img;
 	struct fx_dpu_maps maps;
 	struct fx_dpu_program prog;
-	struct fx_dpu_flows flows;
+	struct fx_dpu_flows flows;	/* with FX_NIC_F_ROCE under the locks of all qps */
+	struct fx_dpu_qps *qps[FX_DIRS];	/* with FX_NIC_F_ROCE */
 	struct fx_nic_conf conf;	/* flags: atomic */
 	struct fx_nic_row *row;
 	struct fx_dpu_shard shard[FX_DPU_MAX_WORKERS];
@@ -98,6 +100,20 @@ int fx_dpu_unload(struct fx_dpu_state *dpu, char *why);
 int fx_dpu_settle(struct fx_dpu_state *dpu, bool undo, u64 client, char *why);
 /* A connection ended: with it what it loaded and did not settle. */
 void fx_dpu_client_gone(struct fx_dpu_state *dpu, u64 client);
+
+/**
+ * fx_dpu_tag() - bind a queue pair to an edge whose flow is `rocev2: tag`
+ * @dpu: state, in which something is loaded
+ * @edge: instance
+ * @dir: in which direction it crosses
+ * @qp: or 0: none from here on
+ * @why: out
+ *
+ * From one burst to the next; what was seen of the number before, and of the
+ * one that it had, is forgotten. Return: 0; -ENOENT, no such edge; -EPERM, it
+ * is not for tagging; -EEXIST, the queue pair is another's; another -errno.
+ */
+int fx_dpu_tag(struct fx_dpu_state *dpu, u32 edge, u32 dir, u32 qp, char *why);
 /* -EBUSY while a worker may still see what a publish before has replaced. */
 int fx_dpu_publish(struct fx_dpu_state *dpu, struct fx_dpu_mem *m, const void *values, char *why);
 void fx_dpu_files_free(struct fx_dpu_files *f);

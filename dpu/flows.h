@@ -10,6 +10,8 @@
 
 #include "types.h"
 
+#define FX_DPU_NO_ROW	0xffffffffU
+
 struct rte_hash;
 
 struct fx_dpu_flows {
@@ -18,12 +20,27 @@ struct fx_dpu_flows {
 	u32 masks[FX_DIRS];
 };
 
-/* 0, -ENOMEM, -E2BIG for too many masks; to fx_dpu_flows_free() in any case. */
-int fx_dpu_flows_init(struct fx_dpu_flows *f, const struct fx_nic_flow *flow, u32 n);
+/* Room for @n flows; 0 or -ENOMEM; to fx_dpu_flows_free() in any case. */
+int fx_dpu_flows_init(struct fx_dpu_flows *f, u32 n);
 void fx_dpu_flows_free(struct fx_dpu_flows *f);
 
-/* The row, or FX_DPU_NO_ROW. */
-#define FX_DPU_NO_ROW	0xffffffffU
+/**
+ * fx_dpu_flows_key() - what a flow is found by
+ * @f: table
+ * @flow: as it lies in flows.bin
+ * @key: out: its key, with the number of its mask
+ *
+ * Return: 0; -E2BIG for too many masks.
+ */
+int fx_dpu_flows_key(struct fx_dpu_flows *f, const struct fx_nic_flow *flow,
+		     struct fx_flow_key *key);
+/* Let @key find @row, unless it finds another already; 0 or -ENOMEM. */
+int fx_dpu_flows_add(struct fx_dpu_flows *f, const struct fx_flow_key *key, u32 row);
+void fx_dpu_flows_del(struct fx_dpu_flows *f, const struct fx_flow_key *key);
+/* The row that such a key finds, or FX_DPU_NO_ROW. */
+u32 fx_dpu_flows_at(const struct fx_dpu_flows *f, const struct fx_flow_key *key);
+
+/* The first row whose flow matches, or FX_DPU_NO_ROW. */
 u32 fx_dpu_flows_find(const struct fx_dpu_flows *f, u32 dir, const struct fx_flow_key *key);
 
 #endif /* FX_DPU_FLOWS_H */

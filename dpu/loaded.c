@@ -9,6 +9,7 @@
 
 #include "context.h"
 #include "dpu.h"
+#include "qps.h"
 
 /* Workers are away for a burst of packets; this is far longer. */
 #define GRACE_MS	2000
@@ -33,6 +34,8 @@ static void destroy(struct fx_dpu_loaded *l)
 	fx_dpu_program_free(&l->prog);
 	fx_dpu_maps_free(&l->maps);
 	fx_dpu_flows_free(&l->flows);
+	for (u32 i = 0; i < FX_DIRS; i++)
+		fx_dpu_qps_put(l->qps[i]);
 	fx_dpu_image_close(&l->img);
 	fx_dpu_files_free(&l->files);
 	for (u32 i = 0; i < l->workers; i++)
@@ -68,10 +71,15 @@ static struct fx_dpu_loaded *swap(struct fx_dpu_state *dpu, struct fx_dpu_loaded
 	return NULL;
 }
 
+static bool same_flows(const struct fx_dpu_loaded *a, const struct fx_dpu_loaded *b)
+{
+	return !memcmp(a->img.a->flows, b->img.a->flows, FX_DIGEST_LEN);
+}
+
 /* Rows of the same flows go on counting: add what @from counted itself. */
 static void carry_counts(struct fx_dpu_loaded *to, const struct fx_dpu_loaded *from)
 {
-	if (!from || memcmp(to->img.a->flows, from->img.a->flows, FX_DIGEST_LEN))
+	if (!from || !same_flows(to, from))
 		return;
 	for (u32 w = 0; w < from->workers; w++) {
 		for (u32 i = 0; i < to->conf.rows; i++)
@@ -86,7 +94,7 @@ static void carry_counts(struct fx_dpu_loaded *to, const struct fx_dpu_loaded *f
 static void carry_all(struct fx_dpu_loaded *to, const struct fx_dpu_loaded *from)
 {
 	carry_counts(to, from);
-	if (!from || memcmp(to->img.a->flows, from->img.a->flows, FX_DIGEST_LEN))
+	if (!from || !same_flows(to, from))
 		return;
 	for (u32 i = 0; i < to->conf.rows; i++)
 		fx_dpu_add_up(&to->before.count[i], &from->before.count[i],
@@ -94,21 +102,54 @@ static void carry_all(struct fx_dpu_loaded *to, const struct fx_dpu_loaded *from
 	fx_dpu_add_up(to->before.total, from->before.total, sizeof(to->before.total));
 }
 
-static void fill_rows(struct fx_dpu_loaded *l)
+/* A row for each flow, and what finds it; bound as in @from, or NULL. */
+static int fill_rows(struct fx_dpu_loaded *l, const struct fx_dpu_loaded *from)
 {
-	for (u32 i = 0; i < l->img.a->n_flows; i++) {
-		const struct fx_nic_flow *f = &l->img.flow[i];
+	int err = 0;
 
-		l->row[i] = (struct fx_nic_row){ .edge = f->edge, .cls = f->cls, .dir = f->dir,
-						 .priority = f->priority, .bytes = f->bytes };
-		memcpy(l->row[i].name, l->img.name[i], FX_NAME_LEN);
+	for (u32 i = 0; i < l->img.a->n_flows && !err; i++) {
+		const struct fx_nic_flow *f = &l->img.flow[i];
+		struct fx_nic_row *row = &l->row[i];
+
+		*row = (struct fx_nic_row){ .edge = f->edge, .cls = f->cls, .dir = f->dir,
+					    .priority = f->priority, .bytes = f->bytes };
+		memcpy(row->name, l->img.name[i], FX_NAME_LEN);
+		row->roce = !!f->mask.qp;
+		row->tagged = row->roce && !f->key.qp;
+		err = fx_dpu_flows_key(&l->flows, f, &row->key);
+		if (row->tagged && from)
+			row->key.qp = from->row[i].key.qp;
+		/* without its queue pair it finds nothing */
+		if (!err && (!row->tagged || row->key.qp))
+			err = fx_dpu_flows_add(&l->flows, &row->key, i);
 	}
+	return err;
+}
+
+/* Queue pairs, where a flow asks for one: those of @from, or new ones. */
+static int fill_qps(struct fx_dpu_loaded *l, const struct fx_dpu_loaded *from)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < l->img.a->n_flows; i++)
+		n += !!l->img.flow[i].mask.qp;
+	for (u32 dir = FX_DIR_IN; dir < FX_DIRS && n; dir++) {
+		if (from)
+			l->qps[dir] = fx_dpu_qps_get(from->qps[dir]);
+		else
+			l->qps[dir] = fx_dpu_qps_new(2 * n > FX_NIC_QPS ? 2 * n : FX_NIC_QPS);
+		if (!l->qps[dir])
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 static void fill_conf(struct fx_dpu_loaded *l, u32 flags)
 {
 	const struct fx_dpu_artifact *a = l->img.a;
 
+	if (l->qps[FX_DIR_IN])
+		flags |= FX_NIC_F_ROCE;
 	l->conf = (struct fx_nic_conf){ .flags = flags, .place = a->place, .rows = a->n_flows };
 	for (u32 i = 0; i < FX_DIRS; i++)
 		l->conf.masks[i] = l->flows.masks[i];
@@ -123,6 +164,7 @@ static void fill_conf(struct fx_dpu_loaded *l, u32 flags)
 /* @from: whose place it takes, or NULL */
 static int build(struct fx_dpu_loaded *l, struct fx_dpu_loaded *from, char *why)
 {
+	const struct fx_dpu_loaded *alike = from && same_flows(l, from) ? from : NULL;
 	const u32 rows = l->img.a->n_flows;
 	int err;
 
@@ -135,11 +177,6 @@ static int build(struct fx_dpu_loaded *l, struct fx_dpu_loaded *from, char *why)
 				  sizeof(struct fx_dpu_context));
 	if (err)
 		return refuse(why, err, "librte_bpf does not take the program");
-	err = fx_dpu_flows_init(&l->flows, l->img.flow, rows);
-	if (err == -E2BIG)
-		return refuse(why, -EINVAL, "flows.bin: the flows ask for too many sets of fields; compile the bundle again");
-	if (err)
-		return refuse(why, err, "there is no memory for the flows; start fabric-dpu with a larger -m");
 	l->row = calloc(rows, sizeof(*l->row));
 	for (u32 i = 0; i < l->workers; i++) {
 		l->shard[i].count = calloc(rows, sizeof(*l->shard[i].count));
@@ -149,9 +186,16 @@ static int build(struct fx_dpu_loaded *l, struct fx_dpu_loaded *from, char *why)
 	l->before.count = calloc(rows, sizeof(*l->before.count));
 	if (!l->row || !l->before.count)
 		return refuse(why, -ENOMEM, "there is no memory for the rows");
-	fill_rows(l);
 	l->in_turn = l->workers > 1 && fx_dpu_maps_have(&l->maps, "bounded");
-	return 0;
+	err = fx_dpu_flows_init(&l->flows, rows);
+	if (!err)
+		err = fill_rows(l, alike);
+	if (err == -E2BIG)
+		return refuse(why, -EINVAL, "flows.bin: the flows ask for too many sets of fields; compile the bundle again");
+	if (err)
+		return refuse(why, err, "there is no memory for the flows; start fabric-dpu with a larger -m");
+	err = fill_qps(l, alike);
+	return err ? refuse(why, err, "there is no memory for the queue pairs; start fabric-dpu with a larger -m") : 0;
 }
 
 int fx_dpu_load(struct fx_dpu_state *dpu, struct fx_dpu_files *f,

@@ -12,6 +12,8 @@
 
 #include "context.h"
 #include "dpu.h"
+#include "packet.h"
+#include "qps.h"
 
 #define BURST		32
 #define SEND_TRIES	64
@@ -22,8 +24,19 @@ struct burst {
 	struct fx_dpu_state *dpu;
 	struct fx_dpu_loaded *l;
 	struct fx_dpu_shard *s;
+	struct fx_dpu_qps *qps;		/* locked; NULL: no flow asks for a queue pair */
+	u64 now;			/* ns */
 	u32 dir;
+	bool audit;
 };
+
+static u64 clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
 
 /* Only this worker writes, others read: whole, in any order. */
 static void count(__u64 *at, u64 n)
@@ -31,31 +44,56 @@ static void count(__u64 *at, u64 n)
 	__atomic_store_n(at, *at + n, __ATOMIC_RELAXED);
 }
 
-/* The headers of a packet in several pieces are copied together once. */
-static int parse(struct rte_mbuf *m, struct fx_packet *p, struct fx_flow_key *key)
+/* What a queue pair's packet is more than any other; its state, or NULL. */
+static struct fx_qp *read_message(const struct burst *b, const struct fx_dpu_packet *p,
+				  struct fx_move *move)
 {
-	const u16 vlan = m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED ?
-			 m->vlan_tci & 0xfff : FX_VLAN_NONE;
-	u8 head[FX_MAX_HEAD];
-	u32 size;
-	int rc;
+	struct fx_qp_key key = { 0 };
+	struct fx_qp *qp;
 
-	*key = (struct fx_flow_key){ .vlan = vlan };
-	*p = (struct fx_packet){ .data = rte_pktmbuf_mtod(m, void *), .len = m->pkt_len };
-	p->end = (char *)p->data + m->data_len;
-	rc = fx_parse(p, key);
-	if (rc != FX_PKT_SHORT || m->nb_segs == 1)
-		return rc;
-	size = m->pkt_len < sizeof(head) ? m->pkt_len : sizeof(head);
-	*key = (struct fx_flow_key){ .vlan = vlan };
-	*p = (struct fx_packet){ .data = head, .end = head + size, .len = m->pkt_len };
-	for (u32 at = 0; m && at < size; m = m->next) {
-		u32 n = m->data_len < size - at ? m->data_len : size - at;
+	move->rdma = p->roce.rdma;
+	/* a datagram is sent once, and alone */
+	if (p->roce.datagram)
+		return NULL;
+	fx_qp_key_of(&p->key, &p->roce, b->dir, &key);
+	qp = fx_dpu_qps_find(b->qps, &key, b->now);
+	if (!qp)
+		count(&b->s->total[b->dir].untracked, 1);
+	else if (fx_qp_begin(qp, &p->roce, b->now, &move->rdma))
+		move->bytes = 0;
+	return qp;
+}
 
-		memcpy(head + at, rte_pktmbuf_mtod(m, void *), n);
-		at += n;
+/*
+ * Count a verdict, and carry it out; does the packet pass? As fx_account() on a
+ * network device: a packet of a queue pair counts once as passed and once as
+ * refused, and all further times as repeated.
+ */
+static bool account(const struct burst *b, struct fx_nic_count *c, const struct fx_dpu_packet *p,
+		    u64 bytes, struct fx_qp *qp, bool dropped)
+{
+	const u32 psn = p->roce.rdma.psn;
+	bool again = false;
+
+	if (dropped) {
+		again = qp && fx_qp_note(qp, psn, true);
+		if (!again) {
+			count(&c->refused, 1);
+			count(&c->refused_bytes, bytes);
+		}
+		if (!b->audit) {
+			count(&c->repeated, again);
+			return false;
+		}
 	}
-	return fx_parse(p, key);
+	if (qp && fx_qp_note(qp, psn, false)) {
+		again = true;
+	} else {
+		count(&c->packets, 1);
+		count(&c->bytes, bytes);
+	}
+	count(&c->repeated, again);
+	return true;
 }
 
 /*
@@ -73,63 +111,57 @@ static void run(const struct burst *b, struct fx_dpu_context *ctx)
 }
 
 /* Ask the program about a packet of row @i; does it pass? */
-static bool ask(const struct burst *b, u32 i, const struct fx_flow_key *key, u64 bytes,
-		struct rte_mbuf *m, bool audit)
+static bool ask(const struct burst *b, u32 i, const struct fx_dpu_packet *p, struct rte_mbuf *m)
 {
 	const struct fx_nic_row *row = &b->l->row[i];
+	const u64 bytes = row->roce ? p->roce.bytes : p->bytes;
 	struct fx_nic_count *c = &b->s->count[i];
 	struct fx_dpu_context ctx = {
 		.move = {
 			.edge = row->edge, .cls = row->cls, .place = b->l->conf.place,
 			.device = FX_DEVICE_DPU, .op = FX_OP_MOVE, .bytes = bytes,
 			.stated = row->bytes, .priority = row->priority, .dir = b->dir,
-			.flow = *key,
+			.flow = p->key,
 		},
 	};
+	struct fx_qp *qp = row->roce ? read_message(b, p, &ctx.move) : NULL;
 
 	run(b, &ctx);
-	if (ctx.verdict.action == FX_DROP) {
-		count(&c->refused, 1);
-		count(&c->refused_bytes, bytes);
-		if (!audit)
-			return false;
-	} else if (ctx.verdict.action == FX_MARK && !audit) {
+	if (!account(b, c, p, bytes, qp, ctx.verdict.action == FX_DROP))
+		return false;
+	if (ctx.verdict.action == FX_MARK && !b->audit) {
 		/* where the MARK action of rte_flow puts it */
 		m->hash.fdir.hi = ctx.verdict.mark;
 		m->ol_flags |= RTE_MBUF_F_RX_FDIR | RTE_MBUF_F_RX_FDIR_ID;
 		count(&c->marked, 1);
 	}
-	count(&c->packets, 1);
-	count(&c->bytes, bytes);
 	return true;
 }
 
 /* As fx_judge() does on a network device. */
-static bool passes(const struct burst *b, struct rte_mbuf *m, u32 flags)
+static bool passes(const struct burst *b, struct rte_mbuf *m)
 {
 	struct fx_nic_total *t = &b->s->total[b->dir];
-	const bool audit = flags & FX_NIC_F_AUDIT;
-	struct fx_flow_key key;
-	struct fx_packet p;
+	struct fx_dpu_packet p;
 	u32 row = FX_DPU_NO_ROW;
 	int parsed;
 
 	count(&t->packets, 1);
-	parsed = parse(m, &p, &key);
+	parsed = fx_dpu_packet_read(m, b->qps, &p);
 	if (parsed == FX_PKT_MALFORMED || parsed == FX_PKT_SHORT) {
 		count(&t->malformed, 1);
 		if (!b->l->img.a->malformed)
 			return true;
 		count(&t->malformed_refused, 1);
-		return audit;
+		return b->audit;
 	}
 	if (parsed == FX_PKT_FLOW)
-		row = fx_dpu_flows_find(&b->l->flows, b->dir, &key);
+		row = fx_dpu_flows_find(&b->l->flows, b->dir, &p.key);
 	if (row == FX_DPU_NO_ROW) {
 		count(&t->no_edge, 1);
 		return true;
 	}
-	return ask(b, row, &key, p.bytes, m, audit);
+	return ask(b, row, &p, m);
 }
 
 /* Those of a burst that pass, in order; how many. */
@@ -138,19 +170,24 @@ static u32 judge(const struct fx_dpu_worker *w, struct fx_dpu_loaded *l, u32 dir
 {
 	const u32 flags = __atomic_load_n(&l->conf.flags, __ATOMIC_RELAXED);
 	const struct burst b = {
-		.dpu = w->dpu, .l = l, .s = &l->shard[w->number], .dir = dir,
+		.dpu = w->dpu, .l = l, .s = &l->shard[w->number], .qps = l->qps[dir],
+		.now = l->qps[dir] ? clock_ns() : 0, .dir = dir, .audit = flags & FX_NIC_F_AUDIT,
 	};
 	u32 kept = 0;
 
 	if (flags & FX_NIC_F_BYPASS)
 		return n;
 	fx_dpu_view_begin(&l->maps, w->number);
+	if (b.qps)
+		fx_dpu_qps_lock(b.qps);
 	for (u32 i = 0; i < n; i++) {
-		if (passes(&b, m[i], flags))
+		if (passes(&b, m[i]))
 			m[kept++] = m[i];
 		else
 			rte_pktmbuf_free(m[i]);
 	}
+	if (b.qps)
+		fx_dpu_qps_unlock(b.qps);
 	return kept;
 }
 

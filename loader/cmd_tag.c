@@ -7,7 +7,7 @@
 #include "cmd.h"
 #include "diag.h"
 #include "json.h"
-#include "nic_tag.h"
+#include "tag.h"
 
 struct config {
 	const char *graph, *edge, *dev;
@@ -27,7 +27,7 @@ static enum fx_rc run(const void *config)
 		fx_err("tag takes --qp and the number of a queue pair, or --none");
 		return FX_RC_INPUT;
 	}
-	rc = fx_nic_tag(&tag, &devices);
+	rc = fx_tag(&tag, &devices);
 	if (rc != FX_RC_OK)
 		return rc;
 	if (c->qp)
@@ -57,8 +57,8 @@ static const struct fx_option options[] = {
 	  .at = offsetof(struct config, qp), .min = FX_QP_MIN, .max = FX_QP_MAX },
 	{ "none", 'n', FX_OPT_FLAG, .help = "the edge has no queue pair any more",
 	  .at = offsetof(struct config, none) },
-	{ "dev", 'd', FX_OPT_STRING, .value = "NETDEV",
-	  .help = "only there, and not at each device that the edge crosses",
+	{ "dev", 'd', FX_OPT_STRING, .value = "NAME",
+	  .help = "a netdev or DPU: only there, not at each that the edge crosses",
 	  .at = offsetof(struct config, dev) },
 	{ }
 };

@@ -188,15 +188,24 @@ int fx_dpu_info(struct fx_dpu *d, struct fx_dpu_info *info)
 	return 0;
 }
 
+static int put_graph(struct fx_dpu *d, char *to, const char *graph)
+{
+	if (!*graph || strlen(graph) >= FX_NAME_LEN)
+		return fail(d, -EINVAL, "'%.64s' is no name of a graph", graph);
+	strcpy(to, graph);
+	return 0;
+}
+
 static int about_graph(struct fx_dpu *d, u16 cmd, const char *graph, bool undo)
 {
 	struct fx_dpu_graph *g = (void *)d->out;
+	int err;
 
 	memset(g, 0, sizeof(*g));
 	g->undo = undo;
-	if (!*graph || strlen(graph) >= sizeof(g->graph))
-		return fail(d, -EINVAL, "'%.64s' is no name of a graph", graph);
-	strcpy(g->graph, graph);
+	err = put_graph(d, g->graph, graph);
+	if (err)
+		return err;
 	return ask(d, cmd, sizeof(*g), NULL, 0, sizeof(struct fx_dpu_reply));
 }
 
@@ -213,6 +222,33 @@ int fx_dpu_bypass(struct fx_dpu *d, const char *graph)
 int fx_dpu_settle(struct fx_dpu *d, const char *graph, bool undo)
 {
 	return about_graph(d, FX_DPU_SETTLE, graph, undo);
+}
+
+static int cannot_qp(struct fx_dpu *d)
+{
+	return fail(d, -EOPNOTSUPP,
+		    "its fabric-dpu is older, and finds no flow by a queue pair (rocev2); end it, and start the fabric-dpu of this version");
+}
+
+int fx_dpu_can_qp(struct fx_dpu *d, const struct fx_dpu_info *info)
+{
+	return info->can & FX_DPU_CAN_QP ? 0 : cannot_qp(d);
+}
+
+int fx_dpu_tag(struct fx_dpu *d, const char *graph, u32 edge, u32 dir, u32 qp)
+{
+	struct fx_dpu_tag *t = (void *)d->out;
+	int err;
+
+	memset(t, 0, sizeof(*t));
+	err = put_graph(d, t->graph, graph);
+	if (err)
+		return err;
+	t->edge = edge;
+	t->dir = dir;
+	t->qp = qp;
+	err = ask(d, FX_DPU_TAG, sizeof(*t), NULL, 0, sizeof(struct fx_dpu_reply));
+	return err == -EOPNOTSUPP ? cannot_qp(d) : err;
 }
 
 int fx_dpu_quit(struct fx_dpu *d)

@@ -52,6 +52,21 @@ int fx_dpu_bypass(struct fx_dpu *d, const char *graph);
 int fx_dpu_quit(struct fx_dpu *d);
 
 /**
+ * fx_dpu_tag() - bind a queue pair to an edge whose flow is `rocev2: tag`
+ * @d: connection
+ * @graph: what has to be loaded
+ * @edge: instance
+ * @dir: enum fx_dir: which of its crossings
+ * @qp: or 0: none from here on
+ *
+ * Return: 0; -EEXIST when the queue pair is another edge's; -EOPNOTSUPP when
+ * the fabric-dpu is of a version without; another -errno.
+ */
+int fx_dpu_tag(struct fx_dpu *d, const char *graph, u32 edge, u32 dir, u32 qp);
+/* -EOPNOTSUPP after a sentence, unless the DPU finds flows by a queue pair. */
+int fx_dpu_can_qp(struct fx_dpu *d, const struct fx_dpu_info *info);
+
+/**
  * fx_dpu_stat() - what was counted, of one load
  * @d: connection
  * @head: filled in: conf, total, loads; its row[] is not used

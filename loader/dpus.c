@@ -46,7 +46,7 @@ const char *fx_dpus_policy(const struct fx_dpus *d)
 static enum fx_rc failed(const struct one *o, int err)
 {
 	fx_err("%s", fx_dpu_why(o->dpu));
-	return err == -EINVAL || err == -EBUSY ? FX_RC_INPUT : FX_RC_SYSTEM;
+	return err == -EINVAL || err == -EBUSY || err == -EOPNOTSUPP ? FX_RC_INPUT : FX_RC_SYSTEM;
 }
 
 /* ---- attach ----------------------------------------------------------- */
@@ -99,6 +99,14 @@ static enum fx_rc check_loaded(const struct fx_dpus *d, struct one *o,
 	return FX_RC_OK;
 }
 
+static bool asks_for_qp(const struct fx_bundle_dpu *part)
+{
+	for (u32 i = 0; i < part->n_flow; i++)
+		if (part->flow[i].mask.qp)
+			return true;
+	return false;
+}
+
 static enum fx_rc open_one(const struct fx_dpus *d, struct one *o)
 {
 	struct fx_dpu_info info;
@@ -108,6 +116,8 @@ static enum fx_rc open_one(const struct fx_dpus *d, struct one *o)
 	err = fx_dpu_open(o->part->artifact->dpu, &o->dpu);
 	if (!err)
 		err = fx_dpu_info(o->dpu, &info);
+	if (!err && asks_for_qp(o->part))
+		err = fx_dpu_can_qp(o->dpu, &info);
 	if (err)
 		return failed(o, err);
 	rc = check_loaded(d, o, &info);

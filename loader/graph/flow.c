@@ -132,8 +132,6 @@ static bool looked_for(struct fx_graph *g, const struct fx_class *c, u32 place)
 		nyet = wires[wire].otherwise;
 	else if (p->later)
 		nyet = "appears later";
-	else if (p->kind == FX_PLACE_DPU && c->flow.roce)
-		nyet = "is a dpu, by a queue pair; by the UDP port it works";
 	if (nyet)
 		fx_diag_note(fx_diag(g->diags, FX_E_NYET_FLOW, c->flow.pos,
 				     "not supported yet: a flow at '%s', which %s",

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The client of fabric-dpu, for tests: dpu-client DPU info | quit |
- * read MAP | write MAP INDEX HEX | publish MAP HEX | epochs MAP N
+ * read MAP | write MAP INDEX HEX | publish MAP HEX | epochs MAP N |
+ * tag GRAPH EDGE DIR QP
  *
  * Prints what it got, or the sentence and -errno; exits 1 then.
  */
@@ -41,8 +42,8 @@ static int do_info(struct fx_dpu *d)
 	int err = fx_dpu_info(d, &i);
 
 	if (!err)
-		printf("{\"dpu\": \"%s\", \"graph\": \"%s\", \"pid\": %u, \"ports\": %u, \"workers\": %u, \"jit\": %u, \"flags\": %u, \"life\": %llu, \"loads\": %llu, \"received\": %llu, \"sent\": %llu, \"unsent\": %llu}\n",
-		       i.dpu, i.graph, i.pid, i.ports, i.workers, i.jit, i.flags, i.life, i.loads,
+		printf("{\"dpu\": \"%s\", \"graph\": \"%s\", \"pid\": %u, \"ports\": %u, \"workers\": %u, \"jit\": %u, \"flags\": %u, \"can\": %u, \"life\": %llu, \"loads\": %llu, \"received\": %llu, \"sent\": %llu, \"unsent\": %llu}\n",
+		       i.dpu, i.graph, i.pid, i.ports, i.workers, i.jit, i.flags, i.can, i.life, i.loads,
 		       i.received, i.sent, i.unsent);
 	return err;
 }
@@ -103,6 +104,9 @@ static int run(struct fx_dpu *d, int argc, char **argv)
 		return do_read(d, argv[3]);
 	if (argc == 5 && !strcmp(argv[2], "epochs"))
 		return do_epochs(d, argv[3], strtoul(argv[4], NULL, 10));
+	if (argc == 7 && !strcmp(argv[2], "tag"))
+		return fx_dpu_tag(d, argv[3], strtoul(argv[4], NULL, 10), strtoul(argv[5], NULL, 10),
+				  strtoul(argv[6], NULL, 10));
 	if (argc == 6 && !strcmp(argv[2], "write")) {
 		bytes = from_hex(argv[5], &n);
 		err = fx_dpu_map_write(d, argv[3], strtoul(argv[4], NULL, 10), bytes, n);

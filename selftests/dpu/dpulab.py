@@ -33,8 +33,11 @@ class DpuLab(Lab):
 class Dpu:
     """with Dpu() as dpu: it runs in there."""
 
-    def __init__(self, name="dpu0", ports=("v0",), workers=1):
+    def __init__(self, name="dpu0", ports=("v0",), workers=1, program=DPU, frames=0):
+        """FRAMES: how many a port's ring holds, where it is not the driver's default."""
         self.name = name
+        self.program = program
+        self.frames = f",framecnt={frames}" if frames else ""
         self.ports = ports
         self.workers = workers
         self.child = None
@@ -49,11 +52,12 @@ class Dpu:
     def start(self):
         lcores = ",".join(f"{i}@0" for i in range(self.workers + 1))
         # a netdev by its name, or another device by what DPDK calls it
-        devices = [f"--vdev={port}" if port.startswith("net_") else f"--vdev=net_af_packet{i},iface={port}"
+        devices = [f"--vdev={port}" if port.startswith("net_") else
+                   f"--vdev=net_af_packet{i},iface={port}{self.frames}"
                    for i, port in enumerate(self.ports)]
         self.log = open(write(f"{self.name}.log", ""), "r+", encoding="utf-8")
         self.child = subprocess.Popen(
-            [DPU, self.name, "--lcores", lcores, "--no-huge", "-m", "64", "--no-pci", "--no-telemetry",
+            [self.program, self.name, "--lcores", lcores, "--no-huge", "-m", "64", "--no-pci", "--no-telemetry",
              f"--file-prefix={self.name}", *devices], stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         atexit.register(self.kill)
         end = time.monotonic() + WAIT_S

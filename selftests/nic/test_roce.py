@@ -44,11 +44,16 @@ def push(source, frames):
             pass	# tc tells the sender that it dropped
 
 
-def moved(name="lab"):
-    """What the policy saw last: the fields of move->rdma and the queue pair."""
+def last_move(name="lab"):
+    """The bytes of the policy's map; the test of DPUs has another way to them."""
     path = f"/sys/fs/bpf/fabric_ext/{name}/nic-v0/maps/last"
     value = json.loads(sh("bpftool", "-j", "map", "dump", "pinned", path))[0]
-    raw = bytes(int(byte, 16) for byte in value["value"])
+    return bytes(int(byte, 16) for byte in value["value"])
+
+
+def moved():
+    """What the policy saw last: the fields of move->rdma and the queue pair."""
+    raw = last_move()
     # struct fx_move: seven numbers before the flow, RDMA behind it
     flow = 40
     (number,) = struct.unpack_from("<I", raw, flow + 44)

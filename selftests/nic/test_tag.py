@@ -13,6 +13,8 @@ from rocelab import write  # noqa: E402
 from fxtest import Run, main, same, want  # noqa: E402
 
 TAG = "{ rocev2: tag }"
+# the test of DPUs runs some of these on its own
+DEVICE, NOUN = "v0", "netdev"
 EDGES = [("kv", "in", TAG, {"for": "i in 4"}), ("one", "in", TAG), ("fixed", "in", "{ rocev2: { qp: 99 } }"),
          ("kv", "out", TAG, {"nic": 1, "for": "i in 4"})]
 
@@ -60,7 +62,7 @@ def binds(lab):
         want_now["kv", 2] = (len(one) + 1, 5100, 22)
         same(found(a), want_now)
         # whose number was let go can be another's, and begins anew
-        tag("kv[3]", "--qp", "20", "--dev", "v0")
+        tag("kv[3]", "--qp", "20", "--dev", DEVICE)
         there.send(*one)
         a.wait("in", 4 * len(one) + len(two) + 1)
         want_now["kv", 3] = (len(one), 5000, 20)
@@ -104,8 +106,8 @@ def refuses(lab):
                 (["kv[", "--qp", "41"], ["no edge"]), (["kv[]", "--qp", "41"], ["no edge"]),
                 (["kv[1", "--qp", "41"], ["no edge"]), (["kv[1]x", "--qp", "41"], ["no edge"]),
                 (["kv[-1]", "--qp", "41"], ["no edge"]), (["kv[99999999999999999999]", "--qp", "41"], ["no edge"]),
-                (["kw[1]", "--qp", "41"], ["did you mean 'kv'"]), (["fixed", "--qp", "41"], ["rocev2: tag", "v0"]),
-                (["one", "--qp", "40"], ["queue pair 40", "'kv'"]), (["one", "--qp", "99"], ["queue pair 99", "'fixed'"]),
+                (["kw[1]", "--qp", "41"], ["did you mean 'kv'"]), (["fixed", "--qp", "41"], ["rocev2: tag", f"{NOUN} '{DEVICE}'"]),
+                (["one", "--qp", "40"], ["queue pair 40", f"{NOUN} '{DEVICE}'", "'kv'"]), (["one", "--qp", "99"], ["queue pair 99", "'fixed'"]),
                 (["one", "--qp", "1"], ["2 to"]), (["one", "--qp", "0xffffff"], ["2 to"]),
                 (["one", "--qp", "5.5"], ["a number"]), (["one"], ["--qp"]), (["one", "--qp", "9", "--none"], ["--qp"]),
                 (["one", "--qp", "9", "--dev", "w0"], ["w0"])):

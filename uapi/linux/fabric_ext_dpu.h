@@ -108,7 +108,8 @@ enum fx_dpu_cmd {
 	FX_DPU_BYPASS		= 8,	/* fx_dpu_graph */
 	FX_DPU_QUIT		= 9,	/* struct fx_dpu_msg */
 	FX_DPU_SETTLE		= 10,	/* fx_dpu_graph, after a load */
-	FX_DPU_CMDS		= 11,
+	FX_DPU_TAG		= 11,	/* fx_dpu_tag; where FX_DPU_CAN_QP is told */
+	FX_DPU_CMDS		= 12,
 };
 
 struct fx_dpu_msg {
@@ -127,6 +128,12 @@ struct fx_dpu_reply {
 	char why[FX_DPU_WHY_LEN];	/* a sentence, "" without an error */
 };
 
+/*
+ * What a fabric-dpu can do that one of this version need not: what came later
+ * than the version is told here, and whoever wants it asks first.
+ */
+#define FX_DPU_CAN_QP	(1U << 0)	/* flows by a queue pair, and TAG */
+
 struct fx_dpu_info {
 	struct fx_dpu_reply reply;
 	char dpu[FX_NIC_NAME_LEN];
@@ -136,7 +143,7 @@ struct fx_dpu_info {
 	__u32 workers;
 	__u32 jit;			/* 1: the program is compiled */
 	__u32 flags;			/* FX_NIC_F_*, of what is loaded */
-	__u32 reserved;
+	__u32 can;			/* FX_DPU_CAN_* */
 	__u8 object[FX_DIGEST_LEN];	/* SHA-256 of its policy.bpf.o */
 	__u64 life;			/* random, of this process; not 0 */
 	__u64 loads;			/* since it was started */
@@ -166,6 +173,16 @@ struct fx_dpu_graph {
 	struct fx_dpu_msg msg;
 	char graph[FX_NAME_LEN];	/* what has to be loaded */
 	__u32 undo;			/* SETTLE: 1: back to what was there before */
+	__u32 reserved;
+};
+
+/* The queue pair of an edge whose flow is for tagging. */
+struct fx_dpu_tag {
+	struct fx_dpu_msg msg;
+	char graph[FX_NAME_LEN];	/* what has to be loaded, and settled */
+	__u32 edge;			/* instance */
+	__u32 dir;			/* FX_DIR_IN or FX_DIR_OUT */
+	__u32 qp;			/* FX_QP_MIN to FX_QP_MAX; 0: none from here on */
 	__u32 reserved;
 };
 

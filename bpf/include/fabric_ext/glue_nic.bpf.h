@@ -12,7 +12,7 @@
 #define FABRIC_EXT_GLUE_NIC_BPF_H
 
 #include <fabric_ext/packet.bpf.h>
-#include <fabric_ext/roce.bpf.h>
+#include <fabric_ext/roce_nic.bpf.h>
 
 /* the policy's body, below FX_GUARD() */
 static __always_inline struct fx_verdict fx_guard(const struct fx_move *move);
@@ -174,7 +174,7 @@ static __always_inline void fx_read_message(struct fx_crossing *c, struct fx_led
 	l->qp = fx_qp_find(&c->k.key, &c->roce, c->dir);
 	if (!l->qp)
 		l->total->untracked += c->packets;
-	else if (fx_qp_begin(l->qp, &c->roce, &m->rdma))
+	else if (fx_qp_begin_locked(l->qp, &c->roce, &m->rdma))
 		m->bytes = 0;
 }
 
@@ -182,7 +182,7 @@ static __always_inline void fx_read_message(struct fx_crossing *c, struct fx_led
 static __always_inline bool fx_again(const struct fx_crossing *c,
 				     const struct fx_ledger *l, bool refused)
 {
-	return l->qp && fx_qp_note(l->qp, c->roce.rdma.psn, refused);
+	return l->qp && fx_qp_note_locked(l->qp, c->roce.rdma.psn, refused);
 }
 
 /* Count a verdict; what is carried out of it. */
@@ -300,7 +300,7 @@ static __always_inline bool fx_is_roce(const struct fx_crossing *c, int parsed)
 {
 	struct fx_nic_conf *conf;
 
-	if (parsed != FX_PKT_FLOW || c->k.key.dport != FX_ROCE_PORT || c->k.key.proto != 17)
+	if (parsed != FX_PKT_FLOW || !fx_roce_key(&c->k.key))
 		return false;
 	conf = fx_conf_of();
 	return conf && conf->flags & FX_NIC_F_ROCE;
@@ -314,8 +314,7 @@ static __always_inline int fx_read_roce(struct fx_crossing *c, const struct fx_p
 	struct fx_roce_wire w = { };
 	int rc;
 
-	/* RoCEv2 is not fragmented, and many in one cannot be told apart */
-	if (!p->whole || p->merged || size < FX_BTH_LEN + FX_ICRC_LEN)
+	if (!fx_roce_whole(p))
 		return FX_PKT_MALFORMED;
 	barrier_var(n);
 	if (!n || n > FX_ROCE_HEAD || load(ctx, p->off + 8, &w, n))

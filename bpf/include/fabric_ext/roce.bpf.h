@@ -3,9 +3,12 @@
  * RoCEv2: RDMA over UDP to port 4791. Of each packet the base header (BTH) says
  * the operation, the queue pair it goes to and its sequence number (PSN); where
  * the data goes and how much it is (RETH) stands in the first packet of a
- * message alone. So a table knows of each queue pair its message, and which of
- * its packets were seen: what is sent again counts once. Only glue_nic.bpf.h
- * includes this.
+ * message alone. So of each queue pair its message is known, and which of its
+ * packets were seen: what is sent again counts once.
+ *
+ * The programs of network devices and fabric-dpu are both compiled from this.
+ * Where the queue pairs are kept, and who may touch one, is theirs to know:
+ * roce_nic.bpf.h, dpu/qps.h.
  *
  * What is read: RC, XRC, UC and UD. RD, congestion notifications, opcodes of
  * manufacturers and those that are not known here are well formed and of no
@@ -15,7 +18,6 @@
 #ifndef FABRIC_EXT_ROCE_BPF_H
 #define FABRIC_EXT_ROCE_BPF_H
 
-#include <linux/errno.h>
 #include <fabric_ext/packet.bpf.h>
 
 #define FX_BTH_LEN	12
@@ -145,22 +147,33 @@ static __always_inline __u32 fx_roce_ops(__u32 transport)
 	return transport == FX_ROCE_UD ? FX_OPS_UD : 0;
 }
 
+/* Is a packet with this key to be read as RoCEv2? */
+static __always_inline bool fx_roce_key(const struct fx_flow_key *k)
+{
+	return k->dport == FX_ROCE_PORT && k->proto == 17;
+}
+
 /*
- * fx_parse_roce() - a packet to port 4791 into @r
+ * Can it be read? RoCEv2 is not fragmented, and many in one cannot be told
+ * apart; @p->off is the UDP header's.
+ */
+static __always_inline bool fx_roce_whole(const struct fx_packet *p)
+{
+	return p->whole && !p->merged && p->bytes >= FX_BTH_LEN + FX_ICRC_LEN;
+}
+
+/*
+ * fx_roce_parse() - a packet to port 4791 into @r
  * @w: what it begins with, from BTH on; zero where it is shorter
  * @size: bytes from BTH on, the ICRC included; at least those two
  * @r: zero; without a queue pair afterwards, it is none that a flow can ask for
- *
- * A function of its own to the verifier, which else follows each of its ways
- * through all that comes after.
  */
-__noinline int fx_parse_roce(const struct fx_roce_wire *w, __u32 size, struct fx_roce *r)
+static __always_inline int fx_roce_parse(const struct fx_roce_wire *w, __u32 size,
+					 struct fx_roce *r)
 {
 	__u32 transport, op, head, pad;
 	int rc = FX_PKT_FLOW;
 
-	if (!w || !r)
-		return FX_PKT_MALFORMED;
 	transport = w->b[0] >> 5;
 	op = w->b[0] & 31;
 	pad = w->b[1] >> 4 & 3;
@@ -264,95 +277,44 @@ static __always_inline bool fx_psn_note(struct fx_psns *s, __u32 psn)
 
 /* ---- queue pairs ------------------------------------------------------ */
 
-struct fx_qp_state {
-	struct bpf_spin_lock lock;
-	__u32 psn;		/* of the message's first packet */
+/* What is known of one; zero to begin with. */
+struct fx_qp {
 	__u64 last;		/* ns: when a packet was seen */
 	__u64 addr;		/* the message, as its RETH says; length 0: unknown */
 	__u32 rkey;
 	__u32 length;
+	__u32 psn;		/* of the message's first packet */
 	__u32 mtu;		/* bytes of each packet but the last */
-	__u32 reserved;
 	struct fx_psns passed, refused;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, struct fx_qp_key);
-	__type(value, struct fx_qp_state);
-} fx_qps SEC(".maps");
-
-/* a state to begin with; too large for the stack */
-static const volatile __u8 fx_qp_none[sizeof(struct fx_qp_state)];
-
-/* When it was full, and searched. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} fx_swept SEC(".maps");
-
-/* Of one that was just made, the time is not there yet. */
-static long fx_qp_forget(void *map, const struct fx_qp_key *key, struct fx_qp_state *s,
-			 const __u64 *now)
+/* Can it be let go of? Of one that was just made, the time is not there yet. */
+static __always_inline bool fx_qp_silent(const struct fx_qp *s, __u64 now)
 {
-	(void)map;
-	if (s->last && *now > s->last && *now - s->last > FX_ROCE_SILENT_NS)
-		bpf_map_delete_elem(&fx_qps, key);
-	return 0;
+	return s->last && now > s->last && now - s->last > FX_ROCE_SILENT_NS;
 }
 
-/*
- * Let go of the queue pairs that are silent, which are begun anew anyway; was
- * it time to? All at once and seldom: a search per packet would cost the most
- * when somebody fills the table with what is forged.
- */
-static __always_inline bool fx_qps_sweep(void)
+/* What its table knows it by; the direction is the caller's. */
+static __always_inline void fx_qp_key_of(const struct fx_flow_key *k, const struct fx_roce *r,
+					 __u32 dir, struct fx_qp_key *key)
 {
-	__u64 now = bpf_ktime_get_coarse_ns(), *swept;
-	__u32 zero = 0;
-
-	swept = bpf_map_lookup_elem(&fx_swept, &zero);
-	if (!swept || now < *swept + FX_ROCE_SWEEP_NS)
-		return false;
-	*swept = now;
-	bpf_for_each_map_elem(&fx_qps, fx_qp_forget, &now, 0);
-	return true;
-}
-
-/* The state of the packet's queue pair; NULL when there is no room. */
-static __always_inline struct fx_qp_state *
-fx_qp_find(const struct fx_flow_key *k, const struct fx_roce *r, __u32 dir)
-{
-	struct fx_qp_key key = { .qp = k->qp, .dir = dir, .answers = r->answers };
-	struct fx_qp_state *s;
-
-	__builtin_memcpy(key.src, k->src, sizeof(key.src));
-	__builtin_memcpy(key.dst, k->dst, sizeof(key.dst));
-	s = bpf_map_lookup_elem(&fx_qps, &key);
-	if (s)
-		return s;
-	if (bpf_map_update_elem(&fx_qps, &key, (const void *)fx_qp_none, BPF_NOEXIST) == -E2BIG &&
-	    fx_qps_sweep())
-		bpf_map_update_elem(&fx_qps, &key, (const void *)fx_qp_none, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&fx_qps, &key);
+	key->qp = k->qp;
+	key->dir = dir;
+	key->answers = r->answers;
+	__builtin_memcpy(key->src, k->src, sizeof(key->src));
+	__builtin_memcpy(key->dst, k->dst, sizeof(key->dst));
 }
 
 /*
  * What the state adds to the packet: where its bytes go, whether it was seen.
  * Returns whether it has passed before, and so carries nothing new.
  */
-static __always_inline bool fx_qp_begin(struct fx_qp_state *s, const struct fx_roce *r,
+static __always_inline bool fx_qp_begin(struct fx_qp *s, const struct fx_roce *r, __u64 now,
 					struct fx_rdma *out)
 {
-	__u64 now = bpf_ktime_get_coarse_ns();
-	__u64 at = 0, addr = 0;
-	__u32 rkey = 0, length = 0;
-	bool passed, refused;
+	bool passed;
+	__u64 at;
 
-	bpf_spin_lock(&s->lock);
 	if (now > s->last && now - s->last > FX_ROCE_SILENT_NS) {
 		s->passed.used = 0;
 		s->refused.used = 0;
@@ -366,31 +328,24 @@ static __always_inline bool fx_qp_begin(struct fx_qp_state *s, const struct fx_r
 		s->length = r->rdma.length;
 		s->mtu = r->bytes;
 	}
+	out->addr = 0;
+	out->rkey = 0;
+	out->length = 0;
 	at = (__u64)((r->rdma.psn - s->psn) & FX_24_BITS) * s->mtu;
 	if (at < s->length && (r->first || (r->rdma.op == FX_RDMA_WRITE && s->mtu))) {
-		addr = s->addr + at;
-		rkey = s->rkey;
-		length = s->length;
+		out->addr = s->addr + at;
+		out->rkey = s->rkey;
+		out->length = s->length;
 	}
 	passed = fx_psn_seen(&s->passed, r->rdma.psn);
-	refused = fx_psn_seen(&s->refused, r->rdma.psn);
-	bpf_spin_unlock(&s->lock);
-	out->addr = addr;
-	out->rkey = rkey;
-	out->length = length;
-	out->repeat = passed || refused;
+	out->repeat = fx_psn_seen(&s->refused, r->rdma.psn) || passed;
 	return passed;
 }
 
 /* Note what became of the packet; did the same become of it before? */
-static __always_inline bool fx_qp_note(struct fx_qp_state *s, __u32 psn, bool refused)
+static __always_inline bool fx_qp_note(struct fx_qp *s, __u32 psn, bool refused)
 {
-	bool before;
-
-	bpf_spin_lock(&s->lock);
-	before = fx_psn_note(refused ? &s->refused : &s->passed, psn);
-	bpf_spin_unlock(&s->lock);
-	return before;
+	return fx_psn_note(refused ? &s->refused : &s->passed, psn);
 }
 
 #endif

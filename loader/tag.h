@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What of a flow is only known while it runs: the queue pair of an edge. */
-#ifndef FX_NIC_TAG_H
-#define FX_NIC_TAG_H
+#ifndef FX_TAG_H
+#define FX_TAG_H
 
 #include "cmd.h"
 #include "types.h"
@@ -9,12 +9,12 @@
 struct fx_tag {
 	const char *graph;
 	const char *edge;		/* name or name[i] */
-	const char *netdev;		/* NULL: each that the edge crosses */
+	const char *device;		/* netdev or DPU; NULL: each that the edge crosses */
 	u32 qp;				/* 0: none from here on */
 };
 
 /**
- * fx_nic_tag() - bind a queue pair to an edge whose flow is `rocev2: tag`
+ * fx_tag() - bind a queue pair to an edge whose flow is `rocev2: tag`
  * @t: which to which; the graph is pinned
  * @devices: how many devices find it so from here on
  *
@@ -23,6 +23,6 @@ struct fx_tag {
  *
  * Return: FX_RC_OK; FX_RC_INPUT or FX_RC_SYSTEM after one sentence.
  */
-enum fx_rc fx_nic_tag(const struct fx_tag *t, u32 *devices);
+enum fx_rc fx_tag(const struct fx_tag *t, u32 *devices);
 
-#endif /* FX_NIC_TAG_H */
+#endif /* FX_TAG_H */
