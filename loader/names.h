@@ -21,6 +21,7 @@ extern const struct fx_names fx_match_kinds;
 extern const struct fx_names fx_elements;
 extern const struct fx_names fx_orders;
 extern const struct fx_names fx_owners;
+extern const struct fx_names fx_queue_kinds;
 extern const struct fx_names fx_xforms;
 extern const struct fx_names fx_checksums;
 extern const struct fx_names fx_ops;

@@ -82,6 +82,7 @@ static bool is_glue(const char *map)
 	static const char *const names[] = {
 		"fx_conf", "fx_masks", "fx_flows", "fx_rows", "fx_counts",
 		"fx_totals", "fx_qps", "fx_swept", "fx_heads", "fx_cpus",
+		"fx_sockets",
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(names); i++)

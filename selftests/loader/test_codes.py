@@ -326,6 +326,12 @@ def wire():
     ]
     for code, faulty, twin in tuples:
         yield code, WIRE.replace("{ vlan: 7 }", faulty), WIRE.replace("{ vlan: 7 }", twin)
+    # the queues of what is received: another word, an edge that is sent, one without a flow, one at a dpu
+    received = WIRE.replace("{ vlan: 7 }", "{ vlan: 7 }, redirect: af_xdp")
+    yield 204, WIRE.replace("{ vlan: 7 }", "{ vlan: 7 }, redirect: ^xdp"), received
+    yield 212, WIRE.replace("5000 + i }", "5000 + i }, redirect: ^af_xdp"), received
+    yield 212, WIRE.replace("flow: { vlan: 7 }", "redirect: ^cpu"), WIRE.replace("{ vlan: 7 }", "{ vlan: 7 }, redirect: cpu")
+    yield 212, received.replace("nic, match: { netdev", "dpu, match: { dpu").replace("redirect: ", "redirect: ^"), received
     yield 1102, WIRE.replace("flow: { udp: 5000 + i }", "flow: ^{ udp: 5000 }"), WIRE
     yield 1102, WIRE.replace("flow: { udp: 5000 + i }", "flow: ^{ rocev2: { qp: 50 } }"), \
         WIRE.replace("{ udp: 5000 + i }", "{ rocev2: { qp: 50 + i } }")
