@@ -129,3 +129,4 @@ _Static_assert(ARRAY_SIZE(fx_ops_name) == FX_OPS, "operations");
 _Static_assert(ARRAY_SIZE(fx_reasons_name) == FX_REASONS, "reasons");
 _Static_assert(ARRAY_SIZE(fx_exits_name) == FX_EXITS, "exit kinds");
 _Static_assert(ARRAY_SIZE(fx_events_name) == FX_EV_TYPES, "events");
+_Static_assert(ARRAY_SIZE(fx_policy_ops_name) == FX_POLICY_OPS, "ops");

@@ -30,6 +30,7 @@ extern const struct fx_names fx_exits;
 extern const struct fx_names fx_events;
 extern const struct fx_names fx_governs;		/* by bit number */
 extern const struct fx_names fx_policy_ops;	/* members of fabric_ext_ops */
+#define FX_POLICY_OPS	8
 
 /* The word for @value, "?" when there is none. */
 const char *fx_name(const struct fx_names *names, u64 value);

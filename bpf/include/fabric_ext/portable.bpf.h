@@ -181,6 +181,8 @@ static __always_inline __u64 fx_now(void)
 #elif defined(FX_FOR_HOST)	/* C of the host: the body, or its types alone */
 #include <fabric_ext/context.bpf.h>
 #define FX_PORTABLE(...) _Static_assert(1, "a policy")
+#elif defined(FX_FOR_BODY)
+#include <fabric_ext/glue_body.bpf.h>
 #elif defined(FX_FOR_BPFTIME)
 #include <fabric_ext/glue_bpftime.bpf.h>
 #elif defined(FX_FOR_CUDA)
