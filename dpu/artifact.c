@@ -115,6 +115,7 @@ static int check_object(struct fx_dpu_image *img, char *why)
 static const char *flow_wrong(const struct fx_nic_flow *f, const struct fx_dpu_artifact *a)
 {
 	const u8 *key = (const u8 *)&f->key, *mask = (const u8 *)&f->mask;
+	static const u8 none[sizeof(f->reserved)];
 
 	if (f->edge >= a->count[FX_SECT_EDGE] || f->cls >= a->count[FX_SECT_CLASS] ||
 	    (f->dir != FX_DIR_IN && f->dir != FX_DIR_OUT) || f->priority > 7)
@@ -124,6 +125,8 @@ static const char *flow_wrong(const struct fx_nic_flow *f, const struct fx_dpu_a
 			return "a flow has a mask that cannot be";
 	if (f->mask.mask || f->mask.reserved)
 		return "a flow has a mask that cannot be";
+	if (f->redirect || memcmp(f->reserved, none, sizeof(none)))
+		return "a flow has a redirect, and a DPU has no queues for it";
 	if (f->mask.qp && (f->mask.qp != ~0U || f->key.qp > FX_QP_MAX ||
 			   (f->key.qp && f->key.qp < FX_QP_MIN)))
 		return "a flow has a queue pair that cannot be";

@@ -54,6 +54,7 @@ static bool key_ok(const struct fx_nic_flow *f)
 static const char *flow_wrong(const struct fx_image *img, const struct fx_nic_flow *f,
 			      u32 place)
 {
+	static const u8 none[sizeof(f->reserved)];
 	const struct fx_class_desc *c;
 
 	if (f->edge >= img->hdr->count[FX_SECT_EDGE] ||
@@ -66,6 +67,9 @@ static const char *flow_wrong(const struct fx_image *img, const struct fx_nic_fl
 		return "a flow says other bytes or another priority than the graph";
 	if (!key_ok(f))
 		return "a flow has a mask that cannot be";
+	if (f->redirect >= FX_QUEUE_KINDS || (f->redirect && f->dir != FX_DIR_IN) ||
+	    memcmp(f->reserved, none, sizeof(none)))
+		return "a flow has a redirect that cannot be";
 	return NULL;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <linux/fabric_ext_nic.h>
 #include <string.h>
 
 #include "names.h"
@@ -36,6 +37,9 @@ FX_NAMES(fx_orders, "order",
 FX_NAMES(fx_owners, "owner",
 	 [FX_OWNER_TRANSFER] = "transfer", [FX_OWNER_BORROW] = "borrow",
 	 [FX_OWNER_SHARE] = "share");
+
+FX_NAMES(fx_queue_kinds, "redirect",
+	 [FX_QUEUE_CPU] = "cpu", [FX_QUEUE_AF_XDP] = "af_xdp");
 
 FX_NAMES(fx_xforms, "transform",
 	 [FX_XFORM_MOVE] = "move", [FX_XFORM_QUANTIZE] = "quantize",
@@ -118,9 +122,11 @@ _Static_assert(ARRAY_SIZE(fx_match_kinds_name) == FX_MATCH_KINDS, "match kinds")
 _Static_assert(ARRAY_SIZE(fx_elements_name) == FX_ELEMS, "elements");
 _Static_assert(ARRAY_SIZE(fx_orders_name) == FX_ORDERS, "orders");
 _Static_assert(ARRAY_SIZE(fx_owners_name) == FX_OWNERS, "owners");
+_Static_assert(ARRAY_SIZE(fx_queue_kinds_name) == FX_QUEUE_KINDS, "queues");
 _Static_assert(ARRAY_SIZE(fx_xforms_name) == FX_XFORMS, "transforms");
 _Static_assert(ARRAY_SIZE(fx_checksums_name) == FX_CSUMS, "checksums");
 _Static_assert(ARRAY_SIZE(fx_ops_name) == FX_OPS, "operations");
 _Static_assert(ARRAY_SIZE(fx_reasons_name) == FX_REASONS, "reasons");
 _Static_assert(ARRAY_SIZE(fx_exits_name) == FX_EXITS, "exit kinds");
 _Static_assert(ARRAY_SIZE(fx_events_name) == FX_EV_TYPES, "events");
+_Static_assert(ARRAY_SIZE(fx_policy_ops_name) == FX_POLICY_OPS, "ops");

@@ -21,6 +21,7 @@ extern const struct fx_names fx_match_kinds;
 extern const struct fx_names fx_elements;
 extern const struct fx_names fx_orders;
 extern const struct fx_names fx_owners;
+extern const struct fx_names fx_queue_kinds;
 extern const struct fx_names fx_xforms;
 extern const struct fx_names fx_checksums;
 extern const struct fx_names fx_ops;
@@ -29,6 +30,7 @@ extern const struct fx_names fx_exits;
 extern const struct fx_names fx_events;
 extern const struct fx_names fx_governs;		/* by bit number */
 extern const struct fx_names fx_policy_ops;	/* members of fabric_ext_ops */
+#define FX_POLICY_OPS	8
 
 /* The word for @value, "?" when there is none. */
 const char *fx_name(const struct fx_names *names, u64 value);

@@ -174,7 +174,6 @@ static const char *size_maps(struct fx_nic_dev *d)
 		{ "fx_counts", 4, sizeof(struct fx_nic_count), rows },
 		{ "fx_totals", 4, sizeof(struct fx_nic_total), FX_DIRS },
 		{ "fx_qps", sizeof(struct fx_qp_key), 0, roce },
-		{ "fx_cpus", 4, sizeof(struct bpf_cpumap_val), fx_nic_queues() },
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(want); i++) {
@@ -185,7 +184,7 @@ static const char *size_maps(struct fx_nic_dev *d)
 		    bpf_map__set_max_entries(m, want[i].entries))
 			return want[i].name;
 	}
-	return NULL;
+	return fx_nic_size_queues(d->obj, d->part);
 }
 
 static int put(struct fx_nic_dev *d, const char *map, const void *key, const void *value)
@@ -244,7 +243,8 @@ static int put_flow(const struct fx_nics *n, struct fx_nic_dev *d, u32 i, u32 ma
 {
 	const struct fx_nic_flow *f = &d->part->flow[i];
 	struct fx_nic_row row = { .edge = f->edge, .cls = f->cls, .dir = f->dir,
-				  .priority = f->priority, .bytes = f->bytes };
+				  .priority = f->priority, .bytes = f->bytes,
+				  .redirect = f->redirect };
 	int err = 0;
 
 	row.key = f->key;
@@ -322,36 +322,6 @@ static enum fx_rc load_object(struct fx_nics *n, struct fx_nic_dev *d)
 	return rc;
 }
 
-/*
- * What was counted before stays counted, and what a queue pair has sent stays
- * known: the programs go on in the same maps.
- */
-static enum fx_rc keep_counts(const struct fx_nics *n, struct fx_nic_dev *d)
-{
-	static const char *const names[] = { "fx_counts", "fx_totals", "fx_qps" };
-	char *dir = fx_pins_dir(n->bundle->image.hdr->name);
-	char *sub = fx_pins_nic(d->part->netdev);
-	enum fx_rc rc = FX_RC_OK;
-
-	for (u32 i = 0; i < ARRAY_SIZE(names) && rc == FX_RC_OK; i++) {
-		struct bpf_map *m = bpf_object__find_map_by_name(d->obj, names[i]);
-		char *path = fx_asprintf("%s/%s/maps/%s", dir, sub, names[i]);
-		int fd = bpf_obj_get(path);
-
-		/* without it they begin anew; a map of another size is no part of this */
-		if (fd >= 0 && fx_map_fits(fd, m) && bpf_map__reuse_fd(m, fd)) {
-			fx_err("%s cannot be used again: %s", path, strerror(errno));
-			rc = FX_RC_SYSTEM;
-		}
-		if (fd >= 0)
-			close(fd);
-		free(path);
-	}
-	free(sub);
-	free(dir);
-	return rc;
-}
-
 enum fx_rc fx_nic_load_dev(struct fx_nics *n, struct fx_nic_dev *d)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "policy");
@@ -378,7 +348,7 @@ enum fx_rc fx_nic_load_dev(struct fx_nics *n, struct fx_nic_dev *d)
 	if (wrong)
 		return unsound(n, d, wrong);
 	if (n->opt->replace || n->opt->repair)
-		rc = keep_counts(n, d);
+		rc = fx_nic_keep_maps(n, d);
 	if (rc != FX_RC_OK)
 		return rc;
 	rc = load_object(n, d);
@@ -386,7 +356,7 @@ enum fx_rc fx_nic_load_dev(struct fx_nics *n, struct fx_nic_dev *d)
 		return rc;
 	err = fill_maps(n, d);
 	if (!err)
-		return fx_nic_open_queues(d->obj, d->part->netdev);
+		return fx_nic_open_queues(d->obj, d->part);
 	fx_err("the flows of netdev '%s' cannot be written into its maps: %s",
 	       d->part->netdev, strerror(-err));
 	return FX_RC_SYSTEM;

@@ -48,6 +48,12 @@ enum fx_rc fx_nic_pin_dev(const struct fx_nic_dev *d, struct fx_pins *pins);
 /* Open an object and load it; counters go on in the pinned maps, if there are. */
 enum fx_rc fx_nic_load_dev(struct fx_nics *n, struct fx_nic_dev *d);
 
+/*
+ * nic_swap.c: what was counted before stays counted, what a queue pair has sent
+ * stays known, and sockets stay: the programs go on in the maps that are pinned.
+ */
+enum fx_rc fx_nic_keep_maps(const struct fx_nics *n, struct fx_nic_dev *d);
+
 /* SHA-256 of a part's object. */
 void fx_nic_digest(const struct fx_bundle_nic *part, u8 digest[FX_DIGEST_LEN]);
 /* Close a descriptor, unless it is 0, which stands for none. */

@@ -5,16 +5,61 @@
  * went away and came back.
  */
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "diag.h"
+#include "maps.h"
 #include "nic.h"
 #include "nic_dev.h"
 #include "system.h"
 #include "util.h"
+
+/* ---- maps ------------------------------------------------------------- */
+
+/*
+ * Sockets that applications have put there stay where they are, but for those
+ * of a device that went away: to these the kernel would drop what comes.
+ */
+static bool has_sockets(const char *graph, const char *sub, const struct fx_nic_dev *d)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(d->obj, "fx_sockets");
+	struct fx_nic_conf conf;
+
+	return m && bpf_map__autocreate(m) && !fx_nic_conf_read(graph, sub, &conf) &&
+	       conf.ifindex == d->ifindex;
+}
+
+enum fx_rc fx_nic_keep_maps(const struct fx_nics *n, struct fx_nic_dev *d)
+{
+	static const char *const names[] = { "fx_counts", "fx_totals", "fx_qps", "fx_sockets" };
+	const char *graph = n->bundle->image.hdr->name;
+	char *dir = fx_pins_dir(graph);
+	char *sub = fx_pins_nic(d->part->netdev);
+	u32 kept = ARRAY_SIZE(names) - !has_sockets(graph, sub, d);
+	enum fx_rc rc = FX_RC_OK;
+
+	for (u32 i = 0; i < kept && rc == FX_RC_OK; i++) {
+		struct bpf_map *m = bpf_object__find_map_by_name(d->obj, names[i]);
+		char *path = fx_asprintf("%s/%s/maps/%s", dir, sub, names[i]);
+		int fd = bpf_obj_get(path);
+
+		/* without it they begin anew; a map of another size is no part of this */
+		if (fd >= 0 && fx_map_fits(fd, m) && bpf_map__reuse_fd(m, fd)) {
+			fx_err("%s cannot be used again: %s", path, strerror(errno));
+			rc = FX_RC_SYSTEM;
+		}
+		if (fd >= 0)
+			close(fd);
+		free(path);
+	}
+	free(sub);
+	free(dir);
+	return rc;
+}
 
 /* ---- replacing -------------------------------------------------------- */
 

@@ -300,7 +300,7 @@ enum fx_rc fx_pins_write(struct fx_pins *p, const char *sub, struct bpf_object *
 	struct bpf_map *map;
 
 	bpf_object__for_each_map(map, obj)
-		if (rc == FX_RC_OK && bpf_map__fd(map) >= 0)
+		if (rc == FX_RC_OK && bpf_map__autocreate(map) && bpf_map__fd(map) >= 0)
 			rc = pin(maps, bpf_map__name(map), bpf_map__fd(map));
 	bpf_object__for_each_program(prog, obj)
 		if (rc == FX_RC_OK && bpf_program__fd(prog) >= 0)

@@ -79,6 +79,7 @@ static void add_row(struct fx_nic_flow **rows, u32 *n, u32 *cap,
 		.key = f->key, .mask = f->mask, .edge = f->edge,
 		.cls = e->cls, .dir = dir, .bytes = e->bytes,
 		.priority = c->field[FX_F_PRIORITY].value,
+		.redirect = dir == FX_DIR_IN ? c->flow.redirect : 0,
 	};
 }
 
@@ -140,12 +141,32 @@ static bool looked_for(struct fx_graph *g, const struct fx_class *c, u32 place)
 	return true;
 }
 
+/* What a network device receives can be redirected, and nothing else. */
+static void check_redirect(struct fx_graph *g, const struct fx_class *c)
+{
+	const u32 from = c->from.place;
+	const char *why = NULL;
+
+	if (!c->flow.redirect_pos.line)
+		return;
+	if (!c->flow.given)
+		why = "has no flow";
+	else if (from >= g->n_place || g->place[from].kind != FX_PLACE_NIC)
+		why = "is not from a place of kind nic";
+	if (why)
+		fx_diag_help(fx_diag(g->diags, FX_E_FLOW, c->flow.redirect_pos,
+				     "'redirect' says where a network device puts what it receives, and '%s' %s",
+				     c->name, why),
+			     "leave 'redirect' out, or say by 'from' and 'flow' which packets they are");
+}
+
 static void check_places(struct fx_graph *g)
 {
 	for (u32 i = 0; i < g->n_cls; i++) {
 		const struct fx_class *c = &g->cls[i];
 		bool found;
 
+		check_redirect(g, c);
 		if (!c->flow.given)
 			continue;
 		found = looked_for(g, c, c->from.place);

@@ -155,6 +155,8 @@ struct fx_flow_decl {
 	u8 proto;
 	bool roce, tagged;		/* by a queue pair; which is bound later */
 	struct fx_pos roce_pos;
+	u8 redirect;			/* enum fx_queue_kind; a key of the edge */
+	struct fx_pos redirect_pos;
 };
 
 /* The flow of one instance. */

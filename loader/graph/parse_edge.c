@@ -224,6 +224,13 @@ static void take_element(struct fx_graph *g, const struct fx_key *k,
 	fx_take_word(g, k, v, obj);
 }
 
+static void take_redirect(struct fx_graph *g, const struct fx_key *k,
+			  struct fx_node *v, void *obj)
+{
+	((struct fx_class *)obj)->flow.redirect_pos = v->pos;
+	fx_take_word(g, k, v, obj);
+}
+
 static void take_exact(struct fx_graph *g, const struct fx_key *k,
 		       struct fx_node *v, void *obj)
 {
@@ -248,6 +255,7 @@ static const struct fx_key edge_keys[] = {
 	{ "alias", take_alias },
 	{ "owner", fx_take_word, AT(owner), &fx_owners, .required = true },
 	{ "flow", fx_take_flow },
+	{ "redirect", take_redirect, AT(flow.redirect), &fx_queue_kinds },
 	{ "exact", take_exact, AT(exact) },
 	{ "deadline", fx_take_number, FX_F_DEADLINE },
 	{ "priority", fx_take_number, FX_F_PRIORITY },

@@ -133,8 +133,12 @@ static const char *add_prog(struct fx_bytecode *c, const struct section *s,
 	memcpy(p->insn, s->bytes + sym->st_value, sym->st_size);
 	p->ref = fx_calloc(p->n, sizeof(*p->ref));
 	p->line = fx_calloc(p->n, sizeof(*p->line));
-	for (u32 i = 0; i < p->n; i++)
+	p->callee = fx_calloc(p->n, sizeof(*p->callee));
+	p->outside = fx_calloc(p->n, sizeof(*p->outside));
+	for (u32 i = 0; i < p->n; i++) {
 		p->ref[i] = FX_REF_NONE;
+		p->callee[i] = -1;
+	}
 	/* the second half of a load is no instruction of its own */
 	for (u32 i = 0; i < p->n; i += fx_insn_len(&p->insn[i]))
 		if (i + fx_insn_len(&p->insn[i]) > p->n)
@@ -202,15 +206,60 @@ static s32 ref_of(struct fx_bytecode *c, const GElf_Sym *sym, const char *name)
 	return !strcmp(s.name, ".text") ? FX_REF_FUNCTION : FX_REF_UNKNOWN;
 }
 
+static bool is_call(const struct bpf_insn *insn)
+{
+	return insn->code == (BPF_JMP | BPF_CALL);
+}
+
+/* The program that begins there, or -1. */
+static s32 prog_at(const struct fx_bytecode *c, const struct start *start, u32 section,
+		   s64 at)
+{
+	for (u32 i = 0; i < c->n_prog; i++)
+		if (start[i].section == section && at >= 0 && start[i].at == (u64)at)
+			return i;
+	return -1;
+}
+
+/*
+ * What the symbol is to the instruction. A function is named by where it begins:
+ * behind the symbol by so many instructions (a call) or bytes (a callback).
+ */
 static void set_ref(struct fx_bytecode *c, const struct start *start, u32 section,
-		    u64 at, s32 ref)
+		    u64 at, const GElf_Sym *sym, const char *name)
+{
+	for (u32 i = 0; i < c->n_prog; i++) {
+		struct fx_code_prog *p = &c->prog[i];
+		u64 n = (at - start[i].at) / sizeof(struct bpf_insn);
+		s64 to;
+
+		if (start[i].section != section || at < start[i].at || n >= p->n)
+			continue;
+		p->ref[n] = ref_of(c, sym, name);
+		to = is_call(&p->insn[n]) ? ((s64)p->insn[n].imm + 1) * (s64)sizeof(struct bpf_insn) :
+		     p->insn[n].imm;
+		if (p->ref[n] == FX_REF_FUNCTION)
+			p->callee[n] = prog_at(c, start, sym->st_shndx, (s64)sym->st_value + to);
+		else if (is_call(&p->insn[n]) && sym->st_shndx == SHN_UNDEF)
+			p->outside[n] = name;
+	}
+}
+
+/* Calls within a section need no relocation. */
+static void set_near_calls(struct fx_bytecode *c, const struct start *start)
 {
 	for (u32 i = 0; i < c->n_prog; i++) {
 		struct fx_code_prog *p = &c->prog[i];
 
-		if (start[i].section == section && at >= start[i].at &&
-		    (at - start[i].at) / sizeof(struct bpf_insn) < p->n)
-			p->ref[(at - start[i].at) / sizeof(struct bpf_insn)] = ref;
+		for (u32 n = 0; n < p->n; n += fx_insn_len(&p->insn[n])) {
+			s64 to = (s64)n + 1 + p->insn[n].imm;
+
+			if (is_call(&p->insn[n]) && p->insn[n].src_reg == BPF_PSEUDO_CALL &&
+			    p->ref[n] == FX_REF_NONE)
+				p->callee[n] = prog_at(c, start, start[i].section,
+						       (s64)start[i].at +
+						       to * (s64)sizeof(struct bpf_insn));
+		}
 	}
 }
 
@@ -236,9 +285,8 @@ static const char *read_refs(struct fx_bytecode *c, const struct start *start)
 			if (!gelf_getrel(data, i, &rel) ||
 			    !gelf_getsym(names, GELF_R_SYM(rel.r_info), &sym))
 				return "has relocations that cannot be read";
-			set_ref(c, start, shdr.sh_info, rel.r_offset,
-				ref_of(c, &sym, elf_strptr(c->elf, syms.sh_link,
-							   sym.st_name)));
+			set_ref(c, start, shdr.sh_info, rel.r_offset, &sym,
+				elf_strptr(c->elf, syms.sh_link, sym.st_name));
 		}
 	}
 	return NULL;
@@ -336,8 +384,10 @@ const char *fx_bytecode_open(const void *object, size_t size, struct fx_bytecode
 		wrong = read_progs(out, start);
 	if (!wrong)
 		wrong = read_refs(out, start);
-	if (!wrong)
+	if (!wrong) {
+		set_near_calls(out, start);
 		read_lines(out, start);
+	}
 out:
 	free(start);
 	return wrong;
@@ -349,6 +399,8 @@ void fx_bytecode_close(struct fx_bytecode *c)
 		free(c->prog[i].insn);
 		free(c->prog[i].ref);
 		free(c->prog[i].line);
+		free(c->prog[i].callee);
+		free(c->prog[i].outside);
 	}
 	free(c->prog);
 	free(c->map);

@@ -39,6 +39,8 @@ struct fx_code_prog {
 	const char *section;
 	struct bpf_insn *insn;
 	s32 *ref;		/* of each: index of a map, or FX_REF_* */
+	s32 *callee;		/* of a call or a callback: index of the program, or -1 */
+	const char **outside;	/* of a call that leaves the object: whose, or NULL */
 	struct fx_code_line *line;
 	u32 n;
 };

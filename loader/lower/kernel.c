@@ -69,6 +69,10 @@ enum fx_rc fx_lower_kernel(const struct fx_lower_in *in, struct fx_lowered *out)
 	if (rc == FX_RC_OK)
 		rc = check_graph_name(in, &p);
 	if (rc == FX_RC_OK)
+		rc = fx_check_calls(in->policy, &p);
+	if (rc == FX_RC_OK && p.portable)
+		rc = fx_check_body(in);
+	if (rc == FX_RC_OK)
 		rc = fx_map_classes_json(in->policy, p.object, p.object_size,
 					 &out->classes);
 	if (rc == FX_RC_OK) {
@@ -78,6 +82,8 @@ enum fx_rc fx_lower_kernel(const struct fx_lower_in *in, struct fx_lowered *out)
 			       p.object_size);
 		p.object = NULL;
 	}
+	for (u32 i = 0; i < FX_POLICY_OPS; i++)
+		free(p.prog[i]);
 	free(p.object);
 	free(p.ops_map);
 	free(p.graph);

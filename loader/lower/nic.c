@@ -18,8 +18,11 @@
 #include "../maps.h"
 #include "../util.h"
 #include "clang.h"
+#include "gpu_rules.h"
+#include "insn.h"
 #include "map_class.h"
 #include "nic.h"
+#include "sleep.h"
 #include "verify.h"
 
 static const struct fx_pos whole;
@@ -82,6 +85,7 @@ static bool is_glue(const char *map)
 	static const char *const names[] = {
 		"fx_conf", "fx_masks", "fx_flows", "fx_rows", "fx_counts",
 		"fx_totals", "fx_qps", "fx_swept", "fx_heads", "fx_cpus",
+		"fx_sockets",
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(names); i++)
@@ -134,19 +138,55 @@ static bool take_about(struct bpf_object *obj, struct fx_nic_policy *about)
 	       memchr(about->name, 0, sizeof(about->name));
 }
 
+/* No packet waits for what sleeps, in whatever function it is called. */
+static void check_sleep(const char *source, const char *object, size_t size,
+			struct fx_diags *d)
+{
+	struct fx_told told = { 0 };
+	struct fx_bytecode code;
+
+	/* what cannot be read is the verifier's to refuse */
+	if (fx_bytecode_open(object, size, &code))
+		goto out;
+	for (u32 i = 0; i < code.n_prog; i++) {
+		const struct fx_code_prog *p = &code.prog[i];
+
+		for (u32 at = 0; at < p->n; at += fx_insn_len(&p->insn[at])) {
+			const char *name = fx_may_sleep(p, at);
+			struct fx_pos pos;
+			char *aside;
+
+			if (!name || fx_told(&told, &p->line[at], 0))
+				continue;
+			pos = fx_code_pos(&p->line[at], source, &aside);
+			fx_diag_help(fx_diag(d, FX_E_POLICY_VERIFIER, pos,
+					     "the guard calls %s(), which may sleep, and on the device 'nic' nothing sleeps%s",
+					     name, aside ? aside : ""),
+				     "let it find what it needs in a map: user space fills FX_MAP(snapshot, ...) by `fabricctl publish`");
+			free(aside);
+		}
+	}
+out:
+	fx_bytecode_close(&code);
+	free(told.place);
+}
+
 /*
  * What this kernel would refuse at attach is refused now. Who may not load
  * programs, or has a kernel without tcx, learns of it then.
  */
-static void verify(const char *object, size_t size, struct fx_diags *d)
+static void verify(const char *source, const char *object, size_t size, struct fx_diags *d)
 {
 	char *why;
 	int err = fx_verify(object, size, -1, &why);
+	struct fx_pos pos;
 
-	if (err && err != -EPERM && err != -EOPNOTSUPP)
-		fx_diag_help(fx_diag(d, FX_E_POLICY_VERIFIER, whole,
+	if (err && err != -EPERM && err != -EOPNOTSUPP) {
+		pos = fx_verify_pos(&why, source);
+		fx_diag_help(fx_diag(d, FX_E_POLICY_VERIFIER, pos,
 				     "the policy is no program for the device 'nic': %s", why),
 			     "loops need a bound that the verifier sees, pointers a check against NULL, and packets' programs have bpf_map_*, bpf_ktime_get_ns() and what else bpf-helpers(7) lists for XDP; nothing in them sleeps");
+	}
 	free(why);
 }
 
@@ -175,7 +215,9 @@ static enum fx_rc inspect(const char *source, const char *object, size_t size,
 	bpf_object__for_each_map(map, obj)
 		check_map(d, map, obj, *classes);
 	if (!fx_diags_count(d))
-		verify(object, size, d);
+		check_sleep(source, object, size, d);
+	if (!fx_diags_count(d))
+		verify(source, object, size, d);
 out:
 	rc = fx_diags_print(d) ? FX_RC_INPUT : FX_RC_OK;
 	fx_diags_free(d);

@@ -15,6 +15,8 @@
 #define FX_NIC_ABOUT		".rodata.fx_policy"
 /* There where the policy redirects to queues. */
 #define FX_NIC_QUEUES		".rodata.fx_queues"
+/* Whether an edge of the device has sockets to redirect to: a u32. */
+#define FX_NIC_SOCKETS		".rodata.fx_sockets"
 
 /* Does an edge with a flow cross a network device? */
 bool fx_crosses_nic(const struct fx_graph *g);

@@ -92,7 +92,7 @@ static bool symbol_offset(Elf *elf, const char *sec, const char *name, u32 *at)
 	return false;
 }
 
-static void set_op(struct object *o, const char *member)
+static void set_op(struct object *o, const char *member, const char *prog)
 {
 	int op = fx_value(&fx_policy_ops, member);
 	const char *near;
@@ -100,6 +100,8 @@ static void set_op(struct object *o, const char *member)
 
 	if (op >= 0) {
 		o->policy->ops |= 1ULL << op;
+		if (prog && *prog && !o->policy->prog[op])
+			o->policy->prog[op] = fx_strdup(prog);
 		return;
 	}
 	d = fx_diag(o->diags, FX_E_POLICY_OP, whole,
@@ -108,6 +110,14 @@ static void set_op(struct object *o, const char *member)
 	near = fx_nearest_name(member, fx_policy_ops.name, fx_policy_ops.n);
 	if (near)
 		fx_diag_help(d, "did you mean '%s'?", near);
+}
+
+static const char *symbol_name(Elf *elf, Elf_Scn *table, size_t strings, size_t i)
+{
+	Elf_Data *data = elf_getdata(table, NULL);
+	GElf_Sym sym;
+
+	return data && gelf_getsym(data, i, &sym) ? elf_strptr(elf, strings, sym.st_name) : NULL;
 }
 
 /* Each function that the variable points to is a relocation at its member. */
@@ -119,9 +129,13 @@ static void find_ops(struct object *o, const char *sec, u32 at,
 	GElf_Shdr shdr;
 	Elf_Scn *scn = section(o->elf, name, &shdr);
 	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
+	Elf_Scn *table = scn ? elf_getscn(o->elf, shdr.sh_link) : NULL;
+	GElf_Shdr symbols;
 	GElf_Rel rel;
 
 	free(name);
+	if (!table || !gelf_getshdr(table, &symbols))
+		return;
 	if (!data || !shdr.sh_entsize)
 		return;
 	for (u32 i = 0; i < shdr.sh_size / shdr.sh_entsize; i++) {
@@ -131,8 +145,9 @@ static void find_ops(struct object *o, const char *sec, u32 at,
 		for (u32 j = 0; j < btf_vlen(t); j++)
 			if (btf_member_bit_offset(t, j) ==
 			    (rel.r_offset - at) * 8)
-				set_op(o, btf__name_by_offset(o->btf,
-							      m[j].name_off));
+				set_op(o, btf__name_by_offset(o->btf, m[j].name_off),
+				       symbol_name(o->elf, table, symbols.sh_link,
+						   GELF_R_SYM(rel.r_info)));
 	}
 }
 
@@ -203,12 +218,14 @@ static void walk(struct object *o)
 {
 	for (u32 id = 1; id < btf__type_cnt(o->btf); id++) {
 		const struct btf_type *t = btf__type_by_id(o->btf, id);
+		const char *name = t ? btf__name_by_offset(o->btf, t->name_off) : NULL;
 		const struct btf_var_secinfo *vi;
-		const char *name;
 
+		/* the mark that FX_PORTABLE() sets */
+		if (name && btf_is_decl_tag(t) && !strcmp(name, "fx_portable"))
+			o->policy->portable = true;
 		if (!t || !btf_is_datasec(t))
 			continue;
-		name = btf__name_by_offset(o->btf, t->name_off);
 		for (u32 i = 0; i < ARRAY_SIZE(ops_sections); i++) {
 			if (!name || strcmp(name, ops_sections[i]))
 				continue;

@@ -76,3 +76,26 @@ out:
 	free(all);
 	return err;
 }
+
+struct fx_pos fx_verify_pos(char **why, const char *source)
+{
+	const char *slash = strrchr(source, '/'), *name = slash ? slash + 1 : source;
+	const size_t len = strlen(name);
+	struct fx_pos pos = { 0 };
+	unsigned long line;
+	char *end;
+
+	/* FILE:LINE: or FILE:LINE:COLUMN: as bpflog.c has it of the verifier */
+	if (strncmp(*why, name, len) || (*why)[len] != ':')
+		return pos;
+	line = strtoul(*why + len + 1, &end, 10);
+	if (*end == ':' && end[1] != ' ')
+		strtoul(end + 1, &end, 10);
+	if (!line || line > INT32_MAX || strncmp(end, ": ", 2))
+		return pos;
+	pos = (struct fx_pos){ line, 1 };
+	end = fx_strdup(end + 2);
+	free(*why);
+	*why = end;
+	return pos;
+}

@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "../diag.h"
+
 /**
  * fx_verify() - load an object's programs, and let go of them
  * @object: an ELF file's bytes
@@ -17,5 +19,14 @@
  * says; another -errno when it refuses them.
  */
 int fx_verify(const void *object, size_t size, int type, char **why);
+
+/**
+ * fx_verify_pos() - the line that a verifier's reason begins with
+ * @why: as fx_verify() made it; without the line afterwards, if it had one
+ * @source: the policy
+ *
+ * Return: the line, or zero where the reason is about another file, or has none.
+ */
+struct fx_pos fx_verify_pos(char **why, const char *source);
 
 #endif /* FX_LOWER_VERIFY_H */

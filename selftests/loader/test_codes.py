@@ -11,6 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
+import call_cases  # noqa: E402
 import dpu_cases  # noqa: E402
 from fxtest import DEFAULT_MODEL, GRAPH, POLICY, Run, Skip, main, same, want, write  # noqa: E402
 
@@ -326,6 +327,12 @@ def wire():
     ]
     for code, faulty, twin in tuples:
         yield code, WIRE.replace("{ vlan: 7 }", faulty), WIRE.replace("{ vlan: 7 }", twin)
+    # the queues of what is received: another word, an edge that is sent, one without a flow, one at a dpu
+    received = WIRE.replace("{ vlan: 7 }", "{ vlan: 7 }, redirect: af_xdp")
+    yield 204, WIRE.replace("{ vlan: 7 }", "{ vlan: 7 }, redirect: ^xdp"), received
+    yield 212, WIRE.replace("5000 + i }", "5000 + i }, redirect: ^af_xdp"), received
+    yield 212, WIRE.replace("flow: { vlan: 7 }", "redirect: ^cpu"), WIRE.replace("{ vlan: 7 }", "{ vlan: 7 }, redirect: cpu")
+    yield 212, received.replace("nic, match: { netdev", "dpu, match: { dpu").replace("redirect: ", "redirect: ^"), received
     yield 1102, WIRE.replace("flow: { udp: 5000 + i }", "flow: ^{ udp: 5000 }"), WIRE
     yield 1102, WIRE.replace("flow: { udp: 5000 + i }", "flow: ^{ rocev2: { qp: 50 } }"), \
         WIRE.replace("{ udp: 5000 + i }", "{ rocev2: { qp: 50 + i } }")
@@ -443,6 +450,7 @@ POLICIES = [
     (3004, POLICY.replace("(p, ", "(p, .graph = \"other\", "), POLICY.replace("(p, ", "(p, .graph = \"g\", ")),
     (3005, POLICY.replace("return 0;", "return zero;"), POLICY),
     (3006, POLICY.replace(LICENCE, ""), POLICY),
+    *call_cases.OPS,
     (3006, POLICY.replace("Dual BSD/GPL", "BSD"), POLICY.replace("Dual BSD/GPL", "GPL v2")),
 ]
 
@@ -498,6 +506,8 @@ PORTABLES = [
     (3010, PORTABLE.replace("return", "while (fx_now() & 1)\n\t\tasm volatile(\"\");\n\treturn"),
      PORTABLE.replace("return", "for (__u64 i = 0; i < 8; i++)\n\t\tasm volatile(\"\" : : \"r\"(i));\n\treturn")),
     (3010, PORTABLE.replace("return", "__u64 x;\n\n\tbpf_copy_from_user(&x, 8, 0);\n\treturn"), PORTABLE),
+    (3010, PORTABLE.replace("return", "__u64 x;\n\n\tdeep(&x);\n\treturn").replace(
+        "FX_GUARD", "static __noinline void deep(__u64 *x)\n{\n\tbpf_copy_from_user(x, 8, 0);\n}\n\nFX_GUARD"), PORTABLE),
     (3008, PORTABLE.replace("FX_GUARD", "__u64 n;\n\nFX_GUARD").replace("return", "n++;\n\treturn"),
      PORTABLE.replace("FX_GUARD", "const __u64 n = 1;\n\nFX_GUARD").replace("move->edge", "n")),
 ]
@@ -624,6 +634,17 @@ def map_at_its_line(_):
     want("'a'" in found[0]["message"] and "'bounded'" in json.dumps(found[0]), found)
 
 
+def line_case(code, graph, text, line, words):
+    """The line, the op or the guard, the device, and a way out."""
+    run = Run("compile", "-j", write("lines.yaml", graph), write("lines.bpf.c", text), "-o",
+              write("lines/x", "").parent / "bundle")
+    same(run.rc, 1, run.err)
+    found = run.json["diagnostics"]
+    same([(d["code"], d.get("line")) for d in found], [(f"FX{code:04}", line)], found)
+    for word in words:
+        want(word in found[0]["message"] + found[0]["help"], word, "is not in", found)
+
+
 def device_case(_):
     """--device nic for a graph without one, and with."""
     policy, out = write("portable.bpf.c", PORTABLE), write("policy/x", "").parent / "device"
@@ -747,6 +768,8 @@ def tests():
     cases += [(code, "whole text", graph_case, faulty, twin) for code, faulty, twin in [*WHOLE, *wire(), *generated()]]
     cases += [(code, f"config {change}", model_case, change) for code, change in MODELS]
     cases += [(code, "policy", policy_case, faulty, twin) for code, faulty, twin in POLICIES]
+    cases += [(code, "guard in the module", policy_case, faulty, twin) for code, faulty, twin in call_cases.BODIES]
+    cases += [(code, "its line", line_case, graph, *case) for code, graph, *case in call_cases.lines(GRAPH, WIRE)]
     cases += [(code, "portable policy", portable_case, faulty, twin) for code, faulty, twin in PORTABLES]
     cases += [(code, f"{device} policy", gpu_case, device, faulty, twin) for code, device, faulty, twin in GPU_POLICIES]
     cases += [(1412, "map on a GPU", gpu_map_case), (1413, "slow helper", gpu_slow_case)]

@@ -28,8 +28,8 @@ WAIT_S = 20
 LOCK_S = 900
 
 
-def sh(*command):
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+def sh(*command, fds=()):
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, pass_fds=fds)
     if done.returncode:
         raise Skip(f"`{' '.join(command)}` fails here: {(done.stderr or done.stdout).strip()}")
     return done.stdout

@@ -55,6 +55,13 @@ struct fx_flow_key {
 
 #define FX_FLOW_WORDS		(sizeof(struct fx_flow_key) / 4)
 
+/* Whose queues fx_redirect() means. */
+enum fx_queue_kind {
+	FX_QUEUE_CPU		= 0,	/* CPUs, which go on with the packet */
+	FX_QUEUE_AF_XDP		= 1,	/* sockets of that family */
+	FX_QUEUE_KINDS		= 2,
+};
+
 struct fx_nic_flow {
 	struct fx_flow_key key;		/* zero where the mask is */
 	struct fx_flow_key mask;
@@ -63,6 +70,8 @@ struct fx_nic_flow {
 	__u8 dir;			/* FX_DIR_IN or FX_DIR_OUT */
 	__u8 priority;			/* the class's */
 	__u64 bytes;			/* that the graph states */
+	__u8 redirect;			/* enum fx_queue_kind; of FX_DIR_IN */
+	__u8 reserved[7];
 };
 
 /* ---- maps of the programs, by name ------------------------------------ */
@@ -98,7 +107,8 @@ struct fx_nic_row {
 	struct fx_flow_key key;		/* in fx_flows, unless a qp is not bound */
 	__u8 roce;			/* found by its queue pair */
 	__u8 tagged;			/* which is bound while running */
-	__u16 reserved[3];
+	__u8 redirect;			/* enum fx_queue_kind */
+	__u8 reserved[5];
 	char name[FX_NAME_LEN];		/* of the class */
 };
 
@@ -134,6 +144,13 @@ struct fx_qp_key {
 	__u16 reserved;
 };
 
+/*
+ * fx_sockets: where the owners of AF_XDP sockets put them, if an edge has such.
+ * Slot N of a packet's receive queue Q is the entry Q * FX_NIC_SLOTS + N.
+ */
+#define FX_NIC_SLOTS		64
+#define FX_NIC_RX_QUEUES	256
+
 /* fx_totals: per CPU and direction */
 struct fx_nic_total {
 	__u64 packets;
@@ -151,6 +168,6 @@ struct fx_nic_policy {
 };
 
 /* Version of this file; grows when a structure or a map changes. */
-#define FX_NIC_VERSION		2
+#define FX_NIC_VERSION		3
 
 #endif /* _UAPI_LINUX_FABRIC_EXT_NIC_H */

@@ -57,6 +57,10 @@ FX_ROUTE(args)								\
 	return 0;							\
 }									\
 									\
+/* for fabricctl: the guard can be verified without the module */	\
+extern struct fabric_ext_ops policy					\
+	__attribute__((btf_decl_tag("fx_portable")));			\
+									\
 FX_POLICY(policy, .admit = (void *)fx_admit, .route = (void *)fx_route,	\
 	  ##__VA_ARGS__)
 

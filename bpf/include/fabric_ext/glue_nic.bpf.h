@@ -12,6 +12,7 @@
 #define FABRIC_EXT_GLUE_NIC_BPF_H
 
 #include <fabric_ext/packet.bpf.h>
+#include <fabric_ext/queue.bpf.h>
 #include <fabric_ext/roce_nic.bpf.h>
 
 /* the policy's body, below FX_GUARD() */
@@ -64,14 +65,6 @@ struct {
 	__type(value, struct fx_nic_total);
 } fx_totals SEC(".maps");
 
-/* The queues of fx_redirect(): one per CPU that was online when it was loaded. */
-struct {
-	__uint(type, BPF_MAP_TYPE_CPUMAP);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct bpf_cpumap_val);
-} fx_cpus SEC(".maps");
-
 /*
  * The headers of a packet that lies in pieces. Nothing is read past FX_MAX_HEAD;
  * to the verifier a header may begin there.
@@ -109,6 +102,7 @@ struct fx_crossing {
 	__u32 packets;
 	__u32 dir;
 	__u32 row;		/* ~0: of no edge */
+	__u32 redirect;		/* enum fx_queue_kind */
 	__u32 cell;		/* for fx_forget() */
 	struct fx_verdict verdict;
 };
@@ -243,6 +237,7 @@ __noinline int fx_judge(struct fx_crossing *c)
 		return FX_PASS;
 	}
 	c->row = i;
+	c->redirect = row->redirect;
 	m.edge = row->edge;
 	m.cls = row->cls;
 	m.place = l.conf->place;
@@ -355,11 +350,11 @@ fail:
 	count->failed += c->packets;
 }
 
-/* To the CPU that the policy wants; without such a queue it just passes. */
-static __always_inline int fx_to_queue(const struct fx_crossing *c)
+/* To the queue that the policy wants; without such a queue it just passes. */
+static __always_inline int fx_carry_on(struct xdp_md *ctx, const struct fx_crossing *c)
 {
 	struct fx_nic_count *count = fx_count_of(c);
-	int rc = bpf_redirect_map(&fx_cpus, c->verdict.queue, XDP_PASS);
+	int rc = fx_to_queue(ctx, c->redirect, c->verdict.queue);
 
 	if (count && rc == XDP_REDIRECT)
 		count->redirected += c->packets;
@@ -424,7 +419,7 @@ static __always_inline int fx_nic_receive(struct xdp_md *ctx, bool drop_malforme
 	if (action == FX_DROP)
 		return XDP_DROP;
 	if (action == FX_REDIRECT)
-		return fx_to_queue(&c);
+		return fx_carry_on(ctx, &c);
 	if (action == FX_MARK)
 		fx_carry_mark(ctx, &c);
 	return XDP_PASS;

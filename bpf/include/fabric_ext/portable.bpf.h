@@ -103,7 +103,7 @@ struct fx_verdict {
 	__s32 error;		/* FX_DROP: -errno */
 	__u32 mark;		/* of the packet; the kernel's engine has none */
 	__u32 priority;		/* 0 to 7 */
-	__u32 queue;		/* FX_REDIRECT: which */
+	__u32 queue;		/* FX_REDIRECT: which CPU, or slot of a socket */
 };
 
 static __always_inline struct fx_verdict fx_pass(void)
@@ -124,9 +124,10 @@ static __always_inline struct fx_verdict fx_mark(__u32 mark, __u32 priority)
 }
 
 /*
- * Pass to the queue of CPU @queue, which takes the packet from there on. Only
- * what a network device receives has queues: elsewhere the call has to be where
- * the compiler sees that it is not reached.
+ * Pass to the queue of CPU @queue, which takes the packet from there on, or to
+ * the AF_XDP socket in that slot, where the graph says `redirect: af_xdp` of the
+ * edge. Only what a network device receives has queues: elsewhere the call has to
+ * be where the compiler sees that it is not reached.
  */
 #ifdef FX_FOR_NIC
 static __always_inline struct fx_verdict fx_redirect(__u32 queue)
@@ -180,6 +181,8 @@ static __always_inline __u64 fx_now(void)
 #elif defined(FX_FOR_HOST)	/* C of the host: the body, or its types alone */
 #include <fabric_ext/context.bpf.h>
 #define FX_PORTABLE(...) _Static_assert(1, "a policy")
+#elif defined(FX_FOR_BODY)
+#include <fabric_ext/glue_body.bpf.h>
 #elif defined(FX_FOR_BPFTIME)
 #include <fabric_ext/glue_bpftime.bpf.h>
 #elif defined(FX_FOR_CUDA)
