@@ -200,12 +200,16 @@ enum fx_rc fx_gpu_verify(const struct fx_lower_in *in, const char *device,
 	int err;
 
 	err = fx_verify(object, size, type, &why);
-	if (err == -EPERM || err == -EOPNOTSUPP) {
+	/*
+	 * What was not looked at is not sound. Only where nobody may load, or no
+	 * such program can be, is it left to other machines.
+	 */
+	if (err == -EPERM || (err == -EOPNOTSUPP && !libbpf_probe_bpf_prog_type(type, NULL))) {
 		fx_info("the guard for the device '%s' is not verified: %s", device, why);
 	} else if (err) {
 		d = fx_diags_new(in->policy, NULL, 0);
 		fx_diag_help(fx_diag(d, FX_E_GPU_VERIFIER, whole,
-				     "the kernel's verifier refuses the guard for the device '%s': %s",
+				     "the kernel's verifier does not pass the guard for the device '%s': %s",
 				     device, why),
 			     "what runs it there may not look, so what the kernel says has to be mended");
 		fx_diags_print(d);

@@ -240,6 +240,34 @@ def classes_elsewhere():
             want("'far'" in run.err and cls in run.err and "nearest" in run.err, run.err)
 
 
+def refused(copies, device, policy, code, *words):
+    """The policy does not compile for the device: one kind of error."""
+    run = Run("compile", "-j", "-d", device, write("kv.yaml", KV % copies), write("p.bpf.c", policy), "-o",
+              write("x/y", "").parent / "b")
+    same(run.rc, 1, device, run.out, run.err)
+    found = run.json["diagnostics"]
+    same({d["code"] for d in found}, {code}, run.out)
+    for word in words:
+        want(word in found[0]["message"], word, run.out)
+    return found
+
+
+def another_type():
+    """A program of another type, or a map that cannot be, does not keep the rest from being looked at."""
+    other = "SEC(\"%s\") int other(void *ctx) { return 0; }\n\nFX_GUARD("
+    for copies, device, twin in ((FUNCTIONS, "bpftime", "uprobe/libm.so.6:cos"), (KERNELS, "cuda", "kprobe/cos"),
+                                 ("{ ptx: sm_90 }", "ptx", "syscall")):
+        refused(copies, device, UNIFORM.replace("FX_GUARD(", other % "xdp", 1), "FX1414", "'other'", "xdp")
+        compiled(copies, device, UNIFORM.replace("FX_GUARD(", other % twin, 1))
+    run = Run("compile", "-d", "ptx", write("kv.yaml", KV % "{ ptx: sm_90 }"), write("p.bpf.c", UNIFORM), "-o",
+              write("x/y", "").parent / "b")
+    if "is not verified" in run.err:
+        return
+    huge = UNIFORM.replace("FX_MAP(local, most, __u64, 8)", "FX_MAP(local, most, struct { __u64 n[1 << 24]; }, 1 << 20)", 1) \
+        .replace("__u64 *limit = fx_at(&most, move->edge)", "__u64 *limit = (__u64 *)fx_at(&most, move->edge)", 1)
+    refused("{ ptx: sm_90 }", "ptx", huge, "FX1414", "most")
+
+
 def ptx_module():
     text = (compiled("{ ptx: sm_90 }", "ptx", KV_GUARD.read_text(encoding="utf-8")) / "ptx/policy.ptx").read_text(encoding="utf-8")
     want(re.search(r"^\.version \d+\.\d+$", text, re.M), "version")
@@ -322,7 +350,7 @@ sys.exit(main([
     ("bpftime: sections, helpers, map types", bpftime_object), ("bpftime: the form of bpftimetool import", import_form),
     ("bpftime: the form is left out", import_left_out), ("cuda: sections, names, helpers, map types", cuda_object),
     ("cuda: kv_guard decides by the clock", kv_guard_on_lanes), ("cuda: warnings with -j", warnings_in_json),
-    ("map classes", classes_elsewhere), ("ptx: a module", ptx_module), ("ptx: ptxas", ptx_assembles),
+    ("map classes", classes_elsewhere), ("programs of another type", another_type), ("ptx: a module", ptx_module), ("ptx: ptxas", ptx_assembles),
     ("without copies", without_copies), ("all devices in a bundle", all_devices), ("nothing to attach", nothing_to_attach),
     ("rows of edges", rows),
 ]))
