@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../diag.h"
 #include "../graph/codes.h"
@@ -48,57 +47,16 @@ bool fx_crosses_ptx(const struct fx_graph *g)
 	return p && p->copies.ptx;
 }
 
-/* A text into a file of its own; the directory, to remove, or NULL. */
-static char *put_header(const char *device, const char *text, char **path)
-{
-	const char *where = getenv("TMPDIR");
-	char *dir = fx_asprintf("%s/fabricctl.XXXXXX", where && *where ? where : "/tmp");
-	FILE *f = NULL;
-	bool ok;
-
-	*path = NULL;
-	ok = mkdtemp(dir);
-	if (ok) {
-		*path = fx_asprintf("%s/%s.h", dir, device);
-		f = fopen(*path, "we");
-		ok = f && fputs(text, f) >= 0;
-		ok = (!f || !fclose(f)) && ok;
-	}
-	if (ok)
-		return dir;
-	fx_err("%s cannot be written: %s; set TMPDIR to where there is room", dir, strerror(errno));
-	if (*path) {
-		unlink(*path);
-		rmdir(dir);
-	}
-	free(*path);
-	free(dir);
-	*path = NULL;
-	return NULL;
-}
-
 enum fx_rc fx_gpu_compile(const struct fx_lower_in *in, const char *device,
 			  const char *header, const char *const *target,
 			  char **object, size_t *size)
 {
 	static const char *const bpf[] = { FX_CLANG_BPF, "-mcpu=" FX_BPF_CPU, NULL };
-	struct fx_clang_target to = { .device = device, .args = target ? target : bpf };
-	char *path, *dir, *arg;
-	enum fx_rc rc;
+	const struct fx_clang_target to = {
+		.device = device, .args = target ? target : bpf, .header = header,
+	};
 
-	*object = NULL;
-	dir = put_header(device, header, &path);
-	if (!dir)
-		return FX_RC_SYSTEM;
-	arg = fx_asprintf("-include%s", path);
-	to.define = arg;
-	rc = fx_clang_for(in->policy, in->include, &to, object, size);
-	unlink(path);
-	rmdir(dir);
-	free(arg);
-	free(path);
-	free(dir);
-	return rc;
+	return fx_clang_for(in->policy, in->include, &to, object, size);
 }
 
 /* Maps that are neither the glue's nor of a class are errors. */

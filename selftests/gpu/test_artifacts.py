@@ -6,8 +6,10 @@ that bpftime publishes, and as a module that needs nothing else."""
 import copy
 import hashlib
 import json
+import os
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -15,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "loader"))
 sys.dont_write_bytecode = True
-from fxtest import GRAPH, OUT, TOP, Run, Skip, main, same, want, write  # noqa: E402
+from fxtest import GRAPH, OUT, SANITIZED, TMP, TOP, Run, Skip, main, same, want, write  # noqa: E402
 
 LIBRARY = OUT / "selftests/gpu/libfxcopy.so"
 SCHEMA = TOP / "Documentation/bpftime-import.schema.json"
@@ -268,6 +270,21 @@ def another_type():
     refused("{ ptx: sm_90 }", "ptx", huge, "FX1414", "most")
 
 
+def stopped():
+    """Ended while clang runs, as by a time limit: nothing is left behind."""
+    tools, tmp, clang = TMP / "tools", TMP / "tools-tmp", shutil.which("clang")
+    tools.mkdir()
+    (tools / "clang").write_text(f'#!/bin/sh\nkill -TERM $PPID\nexec {clang} "$@"\n', encoding="utf-8")
+    (tools / "clang").chmod(0o755)
+    for copies, device in ((FUNCTIONS, "bpftime"), (KERNELS, "cuda"), ("{ ptx: sm_90 }", "ptx")):
+        tmp.mkdir()
+        done = subprocess.run([SANITIZED, "compile", "-d", device, write("kv.yaml", KV % copies), write("p.bpf.c", UNIFORM),
+                               "-o", TMP / "stopped"], capture_output=True, check=False,
+                              env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "TMPDIR": str(tmp)})
+        same(done.returncode, -signal.SIGTERM, done.stderr)
+        tmp.rmdir()  # refuses when there is anything in it
+
+
 def ptx_module():
     text = (compiled("{ ptx: sm_90 }", "ptx", KV_GUARD.read_text(encoding="utf-8")) / "ptx/policy.ptx").read_text(encoding="utf-8")
     want(re.search(r"^\.version \d+\.\d+$", text, re.M), "version")
@@ -350,7 +367,7 @@ sys.exit(main([
     ("bpftime: sections, helpers, map types", bpftime_object), ("bpftime: the form of bpftimetool import", import_form),
     ("bpftime: the form is left out", import_left_out), ("cuda: sections, names, helpers, map types", cuda_object),
     ("cuda: kv_guard decides by the clock", kv_guard_on_lanes), ("cuda: warnings with -j", warnings_in_json),
-    ("map classes", classes_elsewhere), ("programs of another type", another_type), ("ptx: a module", ptx_module), ("ptx: ptxas", ptx_assembles),
+    ("stopped by a signal", stopped), ("map classes", classes_elsewhere), ("programs of another type", another_type), ("ptx: a module", ptx_module), ("ptx: ptxas", ptx_assembles),
     ("without copies", without_copies), ("all devices in a bundle", all_devices), ("nothing to attach", nothing_to_attach),
     ("rows of edges", rows),
 ]))
