@@ -22,7 +22,6 @@
 #include "verify.h"
 
 #define MAX_SOURCE	(16U << 20)
-#define GLUE_MAPS	"fx_copy_"
 
 static const struct fx_pos whole;
 
@@ -59,9 +58,17 @@ enum fx_rc fx_gpu_compile(const struct fx_lower_in *in, const char *device,
 	return fx_clang_for(in->policy, in->include, &to, object, size);
 }
 
+static bool is_glue(const struct fx_device_rules *r, const char *name)
+{
+	for (u32 i = 0; r->glue[i]; i++)
+		if (!strcmp(name, r->glue[i]))
+			return true;
+	return false;
+}
+
 /* Maps that are neither the glue's nor of a class are errors. */
 static void check_classes(struct fx_diags *d, const struct fx_bytecode *c,
-			  const char *device)
+			  const struct fx_device_rules *r)
 {
 	struct btf *btf = bpf_object__btf(c->obj);
 	struct bpf_map *map;
@@ -72,16 +79,17 @@ static void check_classes(struct fx_diags *d, const struct fx_bytecode *c,
 		if (class && strcmp(class, "local") && strcmp(class, "counter"))
 			fx_diag_help(fx_diag(d, FX_E_GPU_MAP, whole,
 					     "the map '%s' is of class '%s', which the device '%s' does not have: no agent of ours brings there what others write",
-					     name, class, device),
+					     name, class, r->device),
 				     "the nearest that works is 'local', which who loads the program can write from outside");
 		else if (class)
 			continue;
-		else if (bpf_map__is_internal(map) && !strstr(name, ".rodata"))
+		else if (bpf_map__is_internal(map) &&
+			 !(bpf_map__map_flags(map) & BPF_F_RDONLY_PROG))
 			fx_diag_help(fx_diag(d, FX_E_POLICY_CLASS, whole,
 					     "the policy has variables (%s), and nothing says what devices see of each other's",
 					     name),
 				     "put them into a map: FX_MAP(local, ...) or FX_MAP(counter, ...); a constant is const or a macro");
-		else if (!bpf_map__is_internal(map) && strncmp(name, GLUE_MAPS, strlen(GLUE_MAPS)))
+		else if (!bpf_map__is_internal(map) && !is_glue(r, name))
 			fx_diag_help(fx_diag(d, FX_E_POLICY_CLASS, whole,
 					     "the map '%s' has no consistency class", name),
 				     "declare it by FX_MAP(local, %s, ...) or FX_MAP(counter, %s, ...)",
@@ -121,7 +129,7 @@ enum fx_rc fx_gpu_inspect(const struct fx_lower_in *in, const struct fx_device_r
 				     r->device),
 			     "write its body as FX_GUARD(move) of <fabric_ext/portable.bpf.h> and end with FX_PORTABLE(), or compile it for the kernel alone: --device kernel");
 	} else {
-		check_classes(d, c, r->device);
+		check_classes(d, c, r);
 		fx_check_rules(c, r, in->policy, lanes != FX_LANES_NONE, d);
 		if (lanes != FX_LANES_NONE)
 			fx_simt_check(c, r, in->policy, lanes == FX_LANES_APART, d);

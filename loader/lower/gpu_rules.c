@@ -32,8 +32,14 @@ static const struct fx_map_rule cpu_maps[] = {
 	{ BPF_MAP_TYPE_RINGBUF, "RINGBUF" },
 };
 
+/* maps of the glue, without a class: a name of another device's is the policy's */
+static const char *const cpu_glue[] = {
+	"fx_copy_counts", "fx_copy_totals", "fx_copy_turns", "fx_copy_records",
+	"fx_copy_threads", NULL
+};
+
 const struct fx_device_rules fx_bpftime_rules = {
-	.device = "bpftime",
+	.device = "bpftime", .glue = cpu_glue,
 	.helper = cpu_helpers, .n_helper = ARRAY_SIZE(cpu_helpers),
 	.map = cpu_maps, .n_map = ARRAY_SIZE(cpu_maps),
 	.helpers_help = "fx_now(), fx_at() and fx_count() of <fabric_ext/portable.bpf.h> are on every device",
@@ -67,8 +73,10 @@ static const struct fx_map_rule cuda_maps[] = {
 	{ FX_BPFTIME_GPU_RINGBUF, "GPU_RINGBUF_MAP", true },
 };
 
+static const char *const cuda_glue[] = { "fx_copy_counts", NULL };
+
 const struct fx_device_rules fx_cuda_rules = {
-	.device = "cuda",
+	.device = "cuda", .glue = cuda_glue,
 	.helper = cuda_helpers, .n_helper = ARRAY_SIZE(cuda_helpers),
 	.map = cuda_maps, .n_map = ARRAY_SIZE(cuda_maps),
 	.helpers_help = "fx_now(), fx_at() and fx_count() of <fabric_ext/portable.bpf.h> are on every device",
@@ -84,8 +92,10 @@ static const struct fx_map_rule ptx_maps[] = {
 	{ BPF_MAP_TYPE_ARRAY, "ARRAY" }, { BPF_MAP_TYPE_PERCPU_ARRAY, "PERCPU_ARRAY" },
 };
 
+static const char *const no_glue[] = { NULL };
+
 const struct fx_device_rules fx_ptx_rules = {
-	.device = "ptx",
+	.device = "ptx", .glue = no_glue,
 	.helper = ptx_helpers, .n_helper = ARRAY_SIZE(ptx_helpers),
 	.map = ptx_maps, .n_map = ARRAY_SIZE(ptx_maps),
 	.helpers_help = "fx_now(), fx_at() and fx_count() of <fabric_ext/portable.bpf.h> are on every device",

@@ -44,6 +44,7 @@ struct fx_device_rules {
 	u32 n_helper;
 	const struct fx_map_rule *map;
 	u32 n_map;
+	const char *const *glue;	/* maps of ours, up to NULL */
 	const char *helpers_help, *maps_help;	/* the nearest that works */
 };
 

@@ -270,6 +270,25 @@ def another_type():
     refused("{ ptx: sm_90 }", "ptx", huge, "FX1414", "most")
 
 
+def classes_evaded():
+    """Neither a name like the glue's nor a section like the constants' stands for a class."""
+    mine = """struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(max_entries, 4); __type(key, __u32); __type(value, __u64); } %s SEC(".maps")%s;
+
+FX_GUARD("""
+    use = UNIFORM.replace("	fx_count(&seen, 0", "	__u64 *mine = fx_map_entry(&%s, 1);\n\n	if (mine)\n		*mine = 1;\n	fx_count(&seen, 0", 1)
+    tag = ' __attribute__((btf_decl_tag("fx_class:local")))'
+    for copies, device in ((FUNCTIONS, "bpftime"), (KERNELS, "cuda"), ("{ ptx: sm_90 }", "ptx")):
+        for name in ["fx_copy_mine", *(["fx_copy_totals"] if device != "bpftime" else [])]:
+            refused(copies, device, (use % name).replace("FX_GUARD(", mine % (name, ""), 1), "FX3008", f"'{name}'")
+        if device != "ptx":
+            compiled(copies, device, (use % "fx_copy_mine").replace("FX_GUARD(", mine % ("fx_copy_mine", tag), 1))
+        variable = UNIFORM.replace("FX_GUARD(", '%s SEC("%s");\n\nFX_GUARD(', 1).replace("!*limit", "!*limit || count == 3", 1)
+        refused(copies, device, (variable % ("__u64 count", ".data.rodata")).replace("	fx_count(&seen, 0", "	count++;\n	fx_count(&seen, 0", 1),
+                "FX3008", ".data.rodata")
+        if device == "bpftime":
+            compiled(copies, device, variable % ("const volatile __u64 count", ".rodata.mine"))
+
+
 def stopped():
     """Ended while clang runs, as by a time limit: nothing is left behind."""
     tools, tmp, clang = TMP / "tools", TMP / "tools-tmp", shutil.which("clang")
@@ -367,7 +386,7 @@ sys.exit(main([
     ("bpftime: sections, helpers, map types", bpftime_object), ("bpftime: the form of bpftimetool import", import_form),
     ("bpftime: the form is left out", import_left_out), ("cuda: sections, names, helpers, map types", cuda_object),
     ("cuda: kv_guard decides by the clock", kv_guard_on_lanes), ("cuda: warnings with -j", warnings_in_json),
-    ("stopped by a signal", stopped), ("map classes", classes_elsewhere), ("programs of another type", another_type), ("ptx: a module", ptx_module), ("ptx: ptxas", ptx_assembles),
+    ("stopped by a signal", stopped), ("classes evaded", classes_evaded), ("map classes", classes_elsewhere), ("programs of another type", another_type), ("ptx: a module", ptx_module), ("ptx: ptxas", ptx_assembles),
     ("without copies", without_copies), ("all devices in a bundle", all_devices), ("nothing to attach", nothing_to_attach),
     ("rows of edges", rows),
 ]))
