@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <bpf/libbpf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -199,18 +200,40 @@ static void tell_helper(const struct fx_code_prog *p, u32 at,
 	free(aside);
 }
 
+/* Is it what the compiler made for constants? */
+static bool are_constants(const struct fx_bytecode *c, const struct fx_code_map *m)
+{
+	const struct bpf_map *map = c->obj ? bpf_object__find_map_by_name(c->obj, m->name) : NULL;
+
+	return map && bpf_map__is_internal(map) && bpf_map__map_flags(map) & BPF_F_RDONLY_PROG;
+}
+
+static void check_map(const struct fx_bytecode *c, const struct fx_code_map *m,
+		      const struct fx_device_rules *r, struct fx_diags *d)
+{
+	static const struct fx_pos whole;
+
+	if (fx_map_rule(r, m->type))
+		return;
+	if (are_constants(c, m))
+		fx_diag_help(fx_diag(d, FX_E_GPU_MAP, whole,
+				     "the policy has constants in memory (%s), and the device '%s' has no place for them",
+				     m->name, r->device),
+			     "the text of bpf_printk(), a table, and a struct or an array that is initialised as a whole lie there: assign members one by one, write numbers as macros, keep a table in an FX_MAP(local, ...)");
+	else
+		fx_diag_help(fx_diag(d, FX_E_GPU_MAP, whole,
+				     "the map '%s' is of type %u, which the device '%s' does not have",
+				     m->name, m->type, r->device),
+			     "%s", r->maps_help);
+}
+
 void fx_check_rules(const struct fx_bytecode *c, const struct fx_device_rules *r,
 		    const char *source, bool lanes, struct fx_diags *d)
 {
-	static const struct fx_pos whole;
 	struct fx_told told = { 0 };
 
 	for (u32 i = 0; i < c->n_map; i++)
-		if (!fx_map_rule(r, c->map[i].type))
-			fx_diag_help(fx_diag(d, FX_E_GPU_MAP, whole,
-					     "the map '%s' is of type %u, which the device '%s' does not have",
-					     c->map[i].name, c->map[i].type, r->device),
-				     "%s", r->maps_help);
+		check_map(c, &c->map[i], r, d);
 	for (u32 i = 0; i < c->n_prog; i++) {
 		const struct fx_code_prog *p = &c->prog[i];
 

@@ -289,6 +289,21 @@ FX_GUARD("""
             compiled(copies, device, variable % ("const volatile __u64 count", ".rodata.mine"))
 
 
+def constants_in_memory():
+    """A CUDA kernel has no place for them: that is said, and not a map's name that nobody wrote."""
+    text = UNIFORM.replace("	fx_count(&seen, 0", "	bpf_printk(\"%d\", move->edge);\n	fx_count(&seen, 0", 1)
+    table = UNIFORM.replace("FX_GUARD(", "static const __u64 sizes[8] = { 1, 2, 5, 9, 4, 7, 3, 8 };\n\nFX_GUARD(", 1) \
+        .replace("if (!limit", "if (sizes[move->edge & 7] == move->bytes || !limit", 1)
+    for policy in (text, table):
+        found = refused(KERNELS, "cuda", policy, "FX1412", "constants in memory")
+        same(len(found), 1, found)
+        want("bpf_printk()" in found[0]["help"], found)
+        compiled(FUNCTIONS, "bpftime", policy)
+    # text that the program stores itself is printed
+    own = UNIFORM.replace("	fx_count(&seen, 0", "	char text[4] = \"%d\";\n\n	bpf_trace_printk(text, sizeof(text), move->edge);\n	fx_count(&seen, 0", 1)
+    compiled(KERNELS, "cuda", own)
+
+
 def stopped():
     """Ended while clang runs, as by a time limit: nothing is left behind."""
     tools, tmp, clang = TMP / "tools", TMP / "tools-tmp", shutil.which("clang")
@@ -386,7 +401,8 @@ sys.exit(main([
     ("bpftime: sections, helpers, map types", bpftime_object), ("bpftime: the form of bpftimetool import", import_form),
     ("bpftime: the form is left out", import_left_out), ("cuda: sections, names, helpers, map types", cuda_object),
     ("cuda: kv_guard decides by the clock", kv_guard_on_lanes), ("cuda: warnings with -j", warnings_in_json),
-    ("stopped by a signal", stopped), ("classes evaded", classes_evaded), ("map classes", classes_elsewhere), ("programs of another type", another_type), ("ptx: a module", ptx_module), ("ptx: ptxas", ptx_assembles),
+    ("stopped by a signal", stopped), ("classes evaded", classes_evaded),
+    ("cuda: constants in memory", constants_in_memory), ("map classes", classes_elsewhere), ("programs of another type", another_type), ("ptx: a module", ptx_module), ("ptx: ptxas", ptx_assembles),
     ("without copies", without_copies), ("all devices in a bundle", all_devices), ("nothing to attach", nothing_to_attach),
     ("rows of edges", rows),
 ]))
