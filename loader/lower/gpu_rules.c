@@ -52,7 +52,7 @@ static const struct fx_helper_rule cuda_helpers[] = {
 	{ 3, "bpf_map_delete_elem", FX_H_SLOW },
 	{ 6, "bpf_trace_printk", FX_H_SLOW },
 	{ 14, "bpf_get_current_pid_tgid", FX_H_SLOW },
-	{ 25, "bpf_perf_event_output" },
+	{ 25, "bpf_perf_event_output", FX_H_RING },
 	{ 501, "ebpf_puts", FX_H_SLOW },
 	{ 502, "bpf_get_globaltimer", FX_H_VARIES, "the clock, which each lane reads for itself" },
 	{ 503, "bpf_get_block_idx", FX_H_FILLS | FX_H_VARIES, "the index of the lane's block" },
@@ -67,7 +67,7 @@ static const struct fx_helper_rule cuda_helpers[] = {
 
 /* what is not here goes to the host for each access, by helpers that wait */
 static const struct fx_map_rule cuda_maps[] = {
-	{ FX_BPFTIME_GPU_HASH, "GPU_HASH_MAP" },
+	{ FX_BPFTIME_GPU_HASH, "GPU_HASH_MAP", .slow = true },
 	{ FX_BPFTIME_GPU_PER_LANE_ARRAY, "PERGPUTD_ARRAY_MAP", true },
 	{ FX_BPFTIME_GPU_ARRAY, "GPU_ARRAY_MAP" },
 	{ FX_BPFTIME_GPU_KERNEL_ARRAY, "GPU_KERNEL_SHARED_ARRAY_MAP" },
@@ -179,7 +179,16 @@ bool fx_told(struct fx_told *t, const struct fx_code_line *l, u32 what)
 	return false;
 }
 
-static void tell_helper(const struct fx_code_prog *p, u32 at,
+/* There is no other that takes what is put out. */
+static bool has_ring(const struct fx_bytecode *c)
+{
+	for (u32 i = 0; i < c->n_map; i++)
+		if (c->map[i].type == FX_BPFTIME_GPU_RINGBUF)
+			return true;
+	return false;
+}
+
+static void tell_helper(const struct fx_bytecode *c, const struct fx_code_prog *p, u32 at,
 			const struct fx_device_rules *r, const char *source,
 			bool lanes, struct fx_diags *d)
 {
@@ -192,6 +201,12 @@ static void tell_helper(const struct fx_code_prog *p, u32 at,
 				     "'%s' calls the helper %s, which the device '%s' does not have%s",
 				     p->name, name, r->device, aside ? aside : ""),
 			     "%s", r->helpers_help);
+	else if (h && h->flags & FX_H_RING && !has_ring(c))
+		fx_diag_help(fx_diag(d, FX_E_GPU_HELPER, pos,
+				     "'%s' calls %s, which on the device '%s' takes maps of type GPU_RINGBUF_MAP (%u) alone, and there is none%s",
+				     p->name, name, r->device, FX_BPFTIME_GPU_RINGBUF,
+				     aside ? aside : ""),
+			     "count by fx_count() what is to be seen from outside");
 	else if (h && h->flags & FX_H_SLOW)
 		fx_diag_warning(fx_diag(d, FX_E_GPU_SLOW, pos,
 					"'%s' calls %s, which on the device '%s' is a round trip to the host, one lane after the other%s",
@@ -211,9 +226,18 @@ static bool are_constants(const struct fx_bytecode *c, const struct fx_code_map 
 static void check_map(const struct fx_bytecode *c, const struct fx_code_map *m,
 		      const struct fx_device_rules *r, struct fx_diags *d)
 {
+	const struct fx_map_rule *rule = fx_map_rule(r, m->type);
 	static const struct fx_pos whole;
+	struct fx_diag *g;
 
-	if (fx_map_rule(r, m->type))
+	if (rule && rule->slow) {
+		g = fx_diag(d, FX_E_GPU_SLOW, whole,
+			    "each access to the map '%s' (%s) is on the device '%s' a round trip to the host, one lane after the other, and an entry's address is the host's",
+			    m->name, rule->name, r->device);
+		fx_diag_help(g, "FX_MAP(local, ...) and FX_MAP(counter, ...) are in the GPU's memory");
+		fx_diag_warning(g);
+	}
+	if (rule)
 		return;
 	if (are_constants(c, m))
 		fx_diag_help(fx_diag(d, FX_E_GPU_MAP, whole,
@@ -242,7 +266,7 @@ void fx_check_rules(const struct fx_bytecode *c, const struct fx_device_rules *r
 
 			if (insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg &&
 			    !fx_told(&told, &p->line[at], insn->imm))
-				tell_helper(p, at, r, source, lanes, d);
+				tell_helper(c, p, at, r, source, lanes, d);
 		}
 	}
 	free(told.place);

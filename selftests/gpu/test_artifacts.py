@@ -304,6 +304,30 @@ def constants_in_memory():
     compiled(KERNELS, "cuda", own)
 
 
+MINE = """struct { __uint(type, %s); __uint(max_entries, 8); __type(key, __u32); __type(value, __u64); } mine SEC(".maps")
+	__attribute__((btf_decl_tag("fx_class:local")));
+
+FX_GUARD("""
+
+
+def maps_of_the_host():
+    """bpftime's hash for GPUs is on the host: a warning for each such map."""
+    text = UNIFORM.replace("	fx_count(&seen, 0", "	__u32 at = move->edge;\n\n	bpf_map_lookup_elem(&mine, &at);\n	fx_count(&seen, 0", 1)
+    for kind, code in ((1501, ["FX1413"]), (1503, [])):
+        run = Run("compile", "-j", "-d", "cuda", write("kv.yaml", KV % KERNELS), write("p.bpf.c", text.replace("FX_GUARD(", MINE % kind, 1)),
+                  "-o", write("x/y", "").parent / "b")
+        same(run.rc, 0, run.out, run.err)
+        same([w["code"] for w in run.json.get("warnings", [])], code, run.out)
+        want(not code or "'mine'" in run.json["warnings"][0]["message"], run.out)
+
+
+def put_out():
+    """Only a ring takes what is put out; into other maps the call fails."""
+    text = UNIFORM.replace("	fx_count(&seen, 0", "	__u64 bytes = move->bytes;\n\n	bpf_perf_event_output((void *)move, &mine, 0, &bytes, sizeof(bytes));\n	fx_count(&seen, 0", 1)
+    refused(KERNELS, "cuda", text.replace("FX_GUARD(", MINE % 1503, 1), "FX1411", "bpf_perf_event_output", "1527")
+    compiled(KERNELS, "cuda", text.replace("FX_GUARD(", MINE % 1527, 1))
+
+
 def stopped():
     """Ended while clang runs, as by a time limit: nothing is left behind."""
     tools, tmp, clang = TMP / "tools", TMP / "tools-tmp", shutil.which("clang")
@@ -402,7 +426,8 @@ sys.exit(main([
     ("bpftime: the form is left out", import_left_out), ("cuda: sections, names, helpers, map types", cuda_object),
     ("cuda: kv_guard decides by the clock", kv_guard_on_lanes), ("cuda: warnings with -j", warnings_in_json),
     ("stopped by a signal", stopped), ("classes evaded", classes_evaded),
-    ("cuda: constants in memory", constants_in_memory), ("map classes", classes_elsewhere), ("programs of another type", another_type), ("ptx: a module", ptx_module), ("ptx: ptxas", ptx_assembles),
+    ("cuda: constants in memory", constants_in_memory), ("cuda: maps of the host", maps_of_the_host),
+    ("cuda: what is put out", put_out), ("map classes", classes_elsewhere), ("programs of another type", another_type), ("ptx: a module", ptx_module), ("ptx: ptxas", ptx_assembles),
     ("without copies", without_copies), ("all devices in a bundle", all_devices), ("nothing to attach", nothing_to_attach),
     ("rows of edges", rows),
 ]))
