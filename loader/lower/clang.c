@@ -105,8 +105,8 @@ static int wait_for(pid_t pid)
 	return -ETIMEDOUT;
 }
 
-/* @messages: where what clang says goes */
-static int run_clang(const char *source, const char *object,
+/* @header: to include first, or NULL; @messages: where what clang says goes */
+static int run_clang(const char *source, const char *header, const char *object,
 		     const struct includes *inc, const struct fx_clang_target *to,
 		     int messages)
 {
@@ -128,6 +128,10 @@ static int run_clang(const char *source, const char *object,
 	}
 	if (to->define)
 		argv[n++] = to->define;
+	if (header) {
+		argv[n++] = "-include";
+		argv[n++] = header;
+	}
 	argv[n++] = "--";
 	argv[n++] = source;
 	pid = fork();
@@ -200,6 +204,30 @@ static char *pass_on(const char *path)
 	return said;
 }
 
+/* A text as a file of the directory: its path, to free(), or NULL after a sentence. */
+static char *put_text(const char *dir, const char *name, const char *text)
+{
+	char *path = fx_asprintf("%s/%s", dir, name);
+	FILE *f = fopen(path, "we");
+	bool ok = f && fputs(text, f) >= 0;
+
+	ok = (!f || !fclose(f)) && ok;
+	if (ok)
+		return path;
+	fx_err("%s cannot be written: %s; set TMPDIR to where there is room", path,
+	       strerror(errno));
+	unlink(path);
+	free(path);
+	return NULL;
+}
+
+static void remove_text(char *path)
+{
+	if (path)
+		unlink(path);
+	free(path);
+}
+
 /* The object in a file of its own, which is gone when this returns. */
 static enum fx_rc compile(const char *source, const struct includes *inc,
 			  const struct fx_clang_target *to, char **out, size_t *size)
@@ -207,7 +235,7 @@ static enum fx_rc compile(const char *source, const struct includes *inc,
 	const char *where = getenv("TMPDIR");
 	char *dir = fx_asprintf("%s/fabricctl.XXXXXX",
 				where && *where ? where : "/tmp");
-	char *object = NULL, *messages = NULL, *said = NULL;
+	char *object = NULL, *messages = NULL, *said = NULL, *header = NULL, *text = NULL;
 	enum fx_rc rc = FX_RC_SYSTEM;
 	int status, err, fd;
 
@@ -225,7 +253,15 @@ static enum fx_rc compile(const char *source, const struct includes *inc,
 		       messages, strerror(errno));
 		goto out;
 	}
-	status = run_clang(source, object, inc, to, fd);
+	if (to->header)
+		header = put_text(dir, "device.h", to->header);
+	if (to->text)
+		text = put_text(dir, "policy.c", to->text);
+	if ((to->header && !header) || (to->text && !text)) {
+		close(fd);
+		goto out;
+	}
+	status = run_clang(text ? text : source, header, object, inc, to, fd);
 	close(fd);
 	said = pass_on(messages);
 	if (status) {
@@ -240,6 +276,8 @@ static enum fx_rc compile(const char *source, const struct includes *inc,
 	}
 	rc = FX_RC_OK;
 out:
+	remove_text(header);
+	remove_text(text);
 	unlink(messages);
 	unlink(object);
 	rmdir(dir);

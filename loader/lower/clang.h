@@ -27,6 +27,8 @@ struct fx_clang_target {
 	const char *device;		/* for messages, or NULL: the kernel */
 	const char *const *args;	/* FX_CLANG_BPF and a -mcpu=, or others; up to NULL */
 	const char *define;		/* one more argument, or NULL */
+	const char *header;		/* C before all else, or NULL */
+	const char *text;		/* C in place of the source's, which it is of, or NULL */
 };
 
 #define FX_CLANG_ARGS	16		/* of a target, at most */

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../diag.h"
 #include "../graph/codes.h"
@@ -23,7 +22,6 @@
 #include "verify.h"
 
 #define MAX_SOURCE	(16U << 20)
-#define GLUE_MAPS	"fx_copy_"
 
 static const struct fx_pos whole;
 
@@ -48,62 +46,29 @@ bool fx_crosses_ptx(const struct fx_graph *g)
 	return p && p->copies.ptx;
 }
 
-/* A text into a file of its own; the directory, to remove, or NULL. */
-static char *put_header(const char *device, const char *text, char **path)
-{
-	const char *where = getenv("TMPDIR");
-	char *dir = fx_asprintf("%s/fabricctl.XXXXXX", where && *where ? where : "/tmp");
-	FILE *f = NULL;
-	bool ok;
-
-	*path = NULL;
-	ok = mkdtemp(dir);
-	if (ok) {
-		*path = fx_asprintf("%s/%s.h", dir, device);
-		f = fopen(*path, "we");
-		ok = f && fputs(text, f) >= 0;
-		ok = (!f || !fclose(f)) && ok;
-	}
-	if (ok)
-		return dir;
-	fx_err("%s cannot be written: %s; set TMPDIR to where there is room", dir, strerror(errno));
-	if (*path) {
-		unlink(*path);
-		rmdir(dir);
-	}
-	free(*path);
-	free(dir);
-	*path = NULL;
-	return NULL;
-}
-
 enum fx_rc fx_gpu_compile(const struct fx_lower_in *in, const char *device,
 			  const char *header, const char *const *target,
 			  char **object, size_t *size)
 {
 	static const char *const bpf[] = { FX_CLANG_BPF, "-mcpu=" FX_BPF_CPU, NULL };
-	struct fx_clang_target to = { .device = device, .args = target ? target : bpf };
-	char *path, *dir, *arg;
-	enum fx_rc rc;
+	const struct fx_clang_target to = {
+		.device = device, .args = target ? target : bpf, .header = header,
+	};
 
-	*object = NULL;
-	dir = put_header(device, header, &path);
-	if (!dir)
-		return FX_RC_SYSTEM;
-	arg = fx_asprintf("-include%s", path);
-	to.define = arg;
-	rc = fx_clang_for(in->policy, in->include, &to, object, size);
-	unlink(path);
-	rmdir(dir);
-	free(arg);
-	free(path);
-	free(dir);
-	return rc;
+	return fx_clang_for(in->policy, in->include, &to, object, size);
+}
+
+static bool is_glue(const struct fx_device_rules *r, const char *name)
+{
+	for (u32 i = 0; r->glue[i]; i++)
+		if (!strcmp(name, r->glue[i]))
+			return true;
+	return false;
 }
 
 /* Maps that are neither the glue's nor of a class are errors. */
 static void check_classes(struct fx_diags *d, const struct fx_bytecode *c,
-			  const char *device)
+			  const struct fx_device_rules *r)
 {
 	struct btf *btf = bpf_object__btf(c->obj);
 	struct bpf_map *map;
@@ -114,16 +79,17 @@ static void check_classes(struct fx_diags *d, const struct fx_bytecode *c,
 		if (class && strcmp(class, "local") && strcmp(class, "counter"))
 			fx_diag_help(fx_diag(d, FX_E_GPU_MAP, whole,
 					     "the map '%s' is of class '%s', which the device '%s' does not have: no agent of ours brings there what others write",
-					     name, class, device),
+					     name, class, r->device),
 				     "the nearest that works is 'local', which who loads the program can write from outside");
 		else if (class)
 			continue;
-		else if (bpf_map__is_internal(map) && !strstr(name, ".rodata"))
+		else if (bpf_map__is_internal(map) &&
+			 !(bpf_map__map_flags(map) & BPF_F_RDONLY_PROG))
 			fx_diag_help(fx_diag(d, FX_E_POLICY_CLASS, whole,
 					     "the policy has variables (%s), and nothing says what devices see of each other's",
 					     name),
 				     "put them into a map: FX_MAP(local, ...) or FX_MAP(counter, ...); a constant is const or a macro");
-		else if (!bpf_map__is_internal(map) && strncmp(name, GLUE_MAPS, strlen(GLUE_MAPS)))
+		else if (!bpf_map__is_internal(map) && !is_glue(r, name))
 			fx_diag_help(fx_diag(d, FX_E_POLICY_CLASS, whole,
 					     "the map '%s' has no consistency class", name),
 				     "declare it by FX_MAP(local, %s, ...) or FX_MAP(counter, %s, ...)",
@@ -163,7 +129,7 @@ enum fx_rc fx_gpu_inspect(const struct fx_lower_in *in, const struct fx_device_r
 				     r->device),
 			     "write its body as FX_GUARD(move) of <fabric_ext/portable.bpf.h> and end with FX_PORTABLE(), or compile it for the kernel alone: --device kernel");
 	} else {
-		check_classes(d, c, r->device);
+		check_classes(d, c, r);
 		fx_check_rules(c, r, in->policy, lanes != FX_LANES_NONE, d);
 		if (lanes != FX_LANES_NONE)
 			fx_simt_check(c, r, in->policy, lanes == FX_LANES_APART, d);
@@ -200,12 +166,16 @@ enum fx_rc fx_gpu_verify(const struct fx_lower_in *in, const char *device,
 	int err;
 
 	err = fx_verify(object, size, type, &why);
-	if (err == -EPERM || err == -EOPNOTSUPP) {
+	/*
+	 * What was not looked at is not sound. Only where nobody may load, or no
+	 * such program can be, is it left to other machines.
+	 */
+	if (err == -EPERM || (err == -EOPNOTSUPP && !libbpf_probe_bpf_prog_type(type, NULL))) {
 		fx_info("the guard for the device '%s' is not verified: %s", device, why);
 	} else if (err) {
 		d = fx_diags_new(in->policy, NULL, 0);
 		fx_diag_help(fx_diag(d, FX_E_GPU_VERIFIER, whole,
-				     "the kernel's verifier refuses the guard for the device '%s': %s",
+				     "the kernel's verifier does not pass the guard for the device '%s': %s",
 				     device, why),
 			     "what runs it there may not look, so what the kernel says has to be mended");
 		fx_diags_print(d);

@@ -76,7 +76,11 @@ enum fx_rc fx_gpu_inspect(const struct fx_lower_in *in, const struct fx_device_r
 enum fx_rc fx_gpu_body(const struct fx_lower_in *in, const struct fx_device_rules *r,
 		       bool check);
 
-/* Put an object's programs, all of a type, before the kernel's verifier. */
+/*
+ * Put an object's programs, all of a type, before the kernel's verifier. That it
+ * did not get to see them is an error, too, unless this process may not load
+ * any, or the kernel has none of the type.
+ */
 enum fx_rc fx_gpu_verify(const struct fx_lower_in *in, const char *device,
 			 const char *object, size_t size, int type);
 

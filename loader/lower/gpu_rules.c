@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <bpf/libbpf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,8 +33,14 @@ static const struct fx_map_rule cpu_maps[] = {
 	{ BPF_MAP_TYPE_RINGBUF, "RINGBUF" },
 };
 
+/* maps of the glue, without a class: a name of another device's is the policy's */
+static const char *const cpu_glue[] = {
+	"fx_copy_counts", "fx_copy_totals", "fx_copy_turns", "fx_copy_records",
+	"fx_copy_threads", NULL
+};
+
 const struct fx_device_rules fx_bpftime_rules = {
-	.device = "bpftime",
+	.device = "bpftime", .glue = cpu_glue,
 	.helper = cpu_helpers, .n_helper = ARRAY_SIZE(cpu_helpers),
 	.map = cpu_maps, .n_map = ARRAY_SIZE(cpu_maps),
 	.helpers_help = "fx_now(), fx_at() and fx_count() of <fabric_ext/portable.bpf.h> are on every device",
@@ -45,7 +52,7 @@ static const struct fx_helper_rule cuda_helpers[] = {
 	{ 3, "bpf_map_delete_elem", FX_H_SLOW },
 	{ 6, "bpf_trace_printk", FX_H_SLOW },
 	{ 14, "bpf_get_current_pid_tgid", FX_H_SLOW },
-	{ 25, "bpf_perf_event_output" },
+	{ 25, "bpf_perf_event_output", FX_H_RING },
 	{ 501, "ebpf_puts", FX_H_SLOW },
 	{ 502, "bpf_get_globaltimer", FX_H_VARIES, "the clock, which each lane reads for itself" },
 	{ 503, "bpf_get_block_idx", FX_H_FILLS | FX_H_VARIES, "the index of the lane's block" },
@@ -60,15 +67,17 @@ static const struct fx_helper_rule cuda_helpers[] = {
 
 /* what is not here goes to the host for each access, by helpers that wait */
 static const struct fx_map_rule cuda_maps[] = {
-	{ FX_BPFTIME_GPU_HASH, "GPU_HASH_MAP" },
+	{ FX_BPFTIME_GPU_HASH, "GPU_HASH_MAP", .slow = true },
 	{ FX_BPFTIME_GPU_PER_LANE_ARRAY, "PERGPUTD_ARRAY_MAP", true },
 	{ FX_BPFTIME_GPU_ARRAY, "GPU_ARRAY_MAP" },
 	{ FX_BPFTIME_GPU_KERNEL_ARRAY, "GPU_KERNEL_SHARED_ARRAY_MAP" },
 	{ FX_BPFTIME_GPU_RINGBUF, "GPU_RINGBUF_MAP", true },
 };
 
+static const char *const cuda_glue[] = { "fx_copy_counts", NULL };
+
 const struct fx_device_rules fx_cuda_rules = {
-	.device = "cuda",
+	.device = "cuda", .glue = cuda_glue,
 	.helper = cuda_helpers, .n_helper = ARRAY_SIZE(cuda_helpers),
 	.map = cuda_maps, .n_map = ARRAY_SIZE(cuda_maps),
 	.helpers_help = "fx_now(), fx_at() and fx_count() of <fabric_ext/portable.bpf.h> are on every device",
@@ -84,8 +93,10 @@ static const struct fx_map_rule ptx_maps[] = {
 	{ BPF_MAP_TYPE_ARRAY, "ARRAY" }, { BPF_MAP_TYPE_PERCPU_ARRAY, "PERCPU_ARRAY" },
 };
 
+static const char *const no_glue[] = { NULL };
+
 const struct fx_device_rules fx_ptx_rules = {
-	.device = "ptx",
+	.device = "ptx", .glue = no_glue,
 	.helper = ptx_helpers, .n_helper = ARRAY_SIZE(ptx_helpers),
 	.map = ptx_maps, .n_map = ARRAY_SIZE(ptx_maps),
 	.helpers_help = "fx_now(), fx_at() and fx_count() of <fabric_ext/portable.bpf.h> are on every device",
@@ -168,7 +179,16 @@ bool fx_told(struct fx_told *t, const struct fx_code_line *l, u32 what)
 	return false;
 }
 
-static void tell_helper(const struct fx_code_prog *p, u32 at,
+/* There is no other that takes what is put out. */
+static bool has_ring(const struct fx_bytecode *c)
+{
+	for (u32 i = 0; i < c->n_map; i++)
+		if (c->map[i].type == FX_BPFTIME_GPU_RINGBUF)
+			return true;
+	return false;
+}
+
+static void tell_helper(const struct fx_bytecode *c, const struct fx_code_prog *p, u32 at,
 			const struct fx_device_rules *r, const char *source,
 			bool lanes, struct fx_diags *d)
 {
@@ -181,6 +201,12 @@ static void tell_helper(const struct fx_code_prog *p, u32 at,
 				     "'%s' calls the helper %s, which the device '%s' does not have%s",
 				     p->name, name, r->device, aside ? aside : ""),
 			     "%s", r->helpers_help);
+	else if (h && h->flags & FX_H_RING && !has_ring(c))
+		fx_diag_help(fx_diag(d, FX_E_GPU_HELPER, pos,
+				     "'%s' calls %s, which on the device '%s' takes maps of type GPU_RINGBUF_MAP (%u) alone, and there is none%s",
+				     p->name, name, r->device, FX_BPFTIME_GPU_RINGBUF,
+				     aside ? aside : ""),
+			     "count by fx_count() what is to be seen from outside");
 	else if (h && h->flags & FX_H_SLOW)
 		fx_diag_warning(fx_diag(d, FX_E_GPU_SLOW, pos,
 					"'%s' calls %s, which on the device '%s' is a round trip to the host, one lane after the other%s",
@@ -189,18 +215,49 @@ static void tell_helper(const struct fx_code_prog *p, u32 at,
 	free(aside);
 }
 
+/* Is it what the compiler made for constants? */
+static bool are_constants(const struct fx_bytecode *c, const struct fx_code_map *m)
+{
+	const struct bpf_map *map = c->obj ? bpf_object__find_map_by_name(c->obj, m->name) : NULL;
+
+	return map && bpf_map__is_internal(map) && bpf_map__map_flags(map) & BPF_F_RDONLY_PROG;
+}
+
+static void check_map(const struct fx_bytecode *c, const struct fx_code_map *m,
+		      const struct fx_device_rules *r, struct fx_diags *d)
+{
+	const struct fx_map_rule *rule = fx_map_rule(r, m->type);
+	static const struct fx_pos whole;
+	struct fx_diag *g;
+
+	if (rule && rule->slow) {
+		g = fx_diag(d, FX_E_GPU_SLOW, whole,
+			    "each access to the map '%s' (%s) is on the device '%s' a round trip to the host, one lane after the other, and an entry's address is the host's",
+			    m->name, rule->name, r->device);
+		fx_diag_help(g, "FX_MAP(local, ...) and FX_MAP(counter, ...) are in the GPU's memory");
+		fx_diag_warning(g);
+	}
+	if (rule)
+		return;
+	if (are_constants(c, m))
+		fx_diag_help(fx_diag(d, FX_E_GPU_MAP, whole,
+				     "the policy has constants in memory (%s), and the device '%s' has no place for them",
+				     m->name, r->device),
+			     "the text of bpf_printk(), a table, and a struct or an array that is initialised as a whole lie there: assign members one by one, write numbers as macros, keep a table in an FX_MAP(local, ...)");
+	else
+		fx_diag_help(fx_diag(d, FX_E_GPU_MAP, whole,
+				     "the map '%s' is of type %u, which the device '%s' does not have",
+				     m->name, m->type, r->device),
+			     "%s", r->maps_help);
+}
+
 void fx_check_rules(const struct fx_bytecode *c, const struct fx_device_rules *r,
 		    const char *source, bool lanes, struct fx_diags *d)
 {
-	static const struct fx_pos whole;
 	struct fx_told told = { 0 };
 
 	for (u32 i = 0; i < c->n_map; i++)
-		if (!fx_map_rule(r, c->map[i].type))
-			fx_diag_help(fx_diag(d, FX_E_GPU_MAP, whole,
-					     "the map '%s' is of type %u, which the device '%s' does not have",
-					     c->map[i].name, c->map[i].type, r->device),
-				     "%s", r->maps_help);
+		check_map(c, &c->map[i], r, d);
 	for (u32 i = 0; i < c->n_prog; i++) {
 		const struct fx_code_prog *p = &c->prog[i];
 
@@ -209,7 +266,7 @@ void fx_check_rules(const struct fx_bytecode *c, const struct fx_device_rules *r
 
 			if (insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg &&
 			    !fx_told(&told, &p->line[at], insn->imm))
-				tell_helper(p, at, r, source, lanes, d);
+				tell_helper(c, p, at, r, source, lanes, d);
 		}
 	}
 	free(told.place);

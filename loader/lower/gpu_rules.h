@@ -11,7 +11,7 @@
 #include "../types.h"
 
 /* Map types of bpftime that live in the memory of a GPU. */
-#define FX_BPFTIME_GPU_HASH		1501	/* one copy for all lanes */
+#define FX_BPFTIME_GPU_HASH		1501	/* one copy for all lanes, on the host */
 #define FX_BPFTIME_GPU_PER_LANE_ARRAY	1502	/* one copy for each */
 #define FX_BPFTIME_GPU_ARRAY		1503	/* one copy for all */
 #define FX_BPFTIME_GPU_KERNEL_ARRAY	1504	/* the same, shared with the kernel */
@@ -23,6 +23,7 @@ enum fx_helper_flag {
 	FX_H_SLOW	= 1 << 2,	/* a round trip to the host */
 	FX_H_EXIT	= 1 << 3,	/* does not return */
 	FX_H_FENCE	= 1 << 4,	/* waits for others */
+	FX_H_RING	= 1 << 5,	/* puts out to GPU_RINGBUF_MAP alone */
 };
 
 struct fx_helper_rule {
@@ -36,6 +37,7 @@ struct fx_map_rule {
 	u32 type;
 	const char *name;
 	bool per_lane;
+	bool slow;		/* helpers 1 to 3 go to the host with it */
 };
 
 struct fx_device_rules {
@@ -44,6 +46,7 @@ struct fx_device_rules {
 	u32 n_helper;
 	const struct fx_map_rule *map;
 	u32 n_map;
+	const char *const *glue;	/* maps of ours, up to NULL */
 	const char *helpers_help, *maps_help;	/* the nearest that works */
 };
 

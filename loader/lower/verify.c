@@ -27,6 +27,15 @@ static char *with_log(const char *said, const char *log)
 			   said, (int)(end ? end - name : 1), name, log);
 }
 
+static char *of_another_type(const struct bpf_program *prog, int type)
+{
+	const char *has = libbpf_bpf_prog_type_str(bpf_program__type(prog));
+	const char *wants = libbpf_bpf_prog_type_str(type);
+
+	return fx_asprintf("the program '%s' is of type %s, and all have to be of type %s",
+			   bpf_program__name(prog), has ? has : "?", wants ? wants : "?");
+}
+
 /*
  * The log's end, which the reason stands at. A buffer of libbpf's grows until
  * all fits, with the program verified anew each time.
@@ -49,10 +58,13 @@ int fx_verify(const void *object, size_t size, int type, char **why)
 	obj = bpf_object__open_mem(object, size, &opts);
 	err = obj ? 0 : -errno;
 	/* a program of another type would be verified by other rules */
-	if (!err && type >= 0)
+	if (!err && type >= 0) {
 		bpf_object__for_each_program(prog, obj)
-			if ((int)bpf_program__type(prog) != type)
-				err = -EINVAL;
+			if (!*why && (int)bpf_program__type(prog) != type)
+				*why = of_another_type(prog, type);
+		if (*why)
+			err = -EINVAL;
+	}
 	if (!err)
 		err = bpf_object__load(obj);
 	bpf_object__close(obj);
@@ -60,7 +72,7 @@ int fx_verify(const void *object, size_t size, int type, char **why)
 	looked_at = *log;
 	all = with_log(fx_bpflog_text(), log);
 	free(log);
-	if (!err)
+	if (!err || *why)
 		goto out;
 	/* the verifier says -EACCES too, of a program that it looked at */
 	if (may_not(err) && !looked_at) {

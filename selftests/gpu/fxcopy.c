@@ -38,3 +38,9 @@ void *fx_put_all(void *to, const void *from, size_t n)
 	fx_put((char *)to + n / 2, (const char *)from + n / 2, n - n / 2);
 	return to;
 }
+
+void *fx_any_all(void *to, const void *from, size_t n)
+{
+	fx_put_all(to, from, n);
+	return to;
+}

@@ -9,5 +9,6 @@ void *fx_put(void *to, const void *from, size_t n);
 void *fx_get(void *to, const void *from, size_t n);
 void *fx_any(void *to, const void *from, size_t n);
 void *fx_put_all(void *to, const void *from, size_t n);
+void *fx_any_all(void *to, const void *from, size_t n);
 
 #endif /* FXCOPY_H */

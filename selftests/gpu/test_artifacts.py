@@ -6,8 +6,10 @@ that bpftime publishes, and as a module that needs nothing else."""
 import copy
 import hashlib
 import json
+import os
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -15,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "loader"))
 sys.dont_write_bytecode = True
-from fxtest import GRAPH, OUT, TOP, Run, Skip, main, same, want, write  # noqa: E402
+from fxtest import GRAPH, OUT, SANITIZED, TMP, TOP, Run, Skip, main, same, want, write  # noqa: E402
 
 LIBRARY = OUT / "selftests/gpu/libfxcopy.so"
 SCHEMA = TOP / "Documentation/bpftime-import.schema.json"
@@ -240,6 +242,107 @@ def classes_elsewhere():
             want("'far'" in run.err and cls in run.err and "nearest" in run.err, run.err)
 
 
+def refused(copies, device, policy, code, *words):
+    """The policy does not compile for the device: one kind of error."""
+    run = Run("compile", "-j", "-d", device, write("kv.yaml", KV % copies), write("p.bpf.c", policy), "-o",
+              write("x/y", "").parent / "b")
+    same(run.rc, 1, device, run.out, run.err)
+    found = run.json["diagnostics"]
+    same({d["code"] for d in found}, {code}, run.out)
+    for word in words:
+        want(word in found[0]["message"], word, run.out)
+    return found
+
+
+def another_type():
+    """A program of another type, or a map that cannot be, does not keep the rest from being looked at."""
+    other = "SEC(\"%s\") int other(void *ctx) { return 0; }\n\nFX_GUARD("
+    for copies, device, twin in ((FUNCTIONS, "bpftime", "uprobe/libm.so.6:cos"), (KERNELS, "cuda", "kprobe/cos"),
+                                 ("{ ptx: sm_90 }", "ptx", "syscall")):
+        refused(copies, device, UNIFORM.replace("FX_GUARD(", other % "xdp", 1), "FX1414", "'other'", "xdp")
+        compiled(copies, device, UNIFORM.replace("FX_GUARD(", other % twin, 1))
+    run = Run("compile", "-d", "ptx", write("kv.yaml", KV % "{ ptx: sm_90 }"), write("p.bpf.c", UNIFORM), "-o",
+              write("x/y", "").parent / "b")
+    if "is not verified" in run.err:
+        return
+    huge = UNIFORM.replace("FX_MAP(local, most, __u64, 8)", "FX_MAP(local, most, struct { __u64 n[1 << 24]; }, 1 << 20)", 1) \
+        .replace("__u64 *limit = fx_at(&most, move->edge)", "__u64 *limit = (__u64 *)fx_at(&most, move->edge)", 1)
+    refused("{ ptx: sm_90 }", "ptx", huge, "FX1414", "most")
+
+
+def classes_evaded():
+    """Neither a name like the glue's nor a section like the constants' stands for a class."""
+    mine = """struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(max_entries, 4); __type(key, __u32); __type(value, __u64); } %s SEC(".maps")%s;
+
+FX_GUARD("""
+    use = UNIFORM.replace("	fx_count(&seen, 0", "	__u64 *mine = fx_map_entry(&%s, 1);\n\n	if (mine)\n		*mine = 1;\n	fx_count(&seen, 0", 1)
+    tag = ' __attribute__((btf_decl_tag("fx_class:local")))'
+    for copies, device in ((FUNCTIONS, "bpftime"), (KERNELS, "cuda"), ("{ ptx: sm_90 }", "ptx")):
+        for name in ["fx_copy_mine", *(["fx_copy_totals"] if device != "bpftime" else [])]:
+            refused(copies, device, (use % name).replace("FX_GUARD(", mine % (name, ""), 1), "FX3008", f"'{name}'")
+        if device != "ptx":
+            compiled(copies, device, (use % "fx_copy_mine").replace("FX_GUARD(", mine % ("fx_copy_mine", tag), 1))
+        variable = UNIFORM.replace("FX_GUARD(", '%s SEC("%s");\n\nFX_GUARD(', 1).replace("!*limit", "!*limit || count == 3", 1)
+        refused(copies, device, (variable % ("__u64 count", ".data.rodata")).replace("	fx_count(&seen, 0", "	count++;\n	fx_count(&seen, 0", 1),
+                "FX3008", ".data.rodata")
+        if device == "bpftime":
+            compiled(copies, device, variable % ("const volatile __u64 count", ".rodata.mine"))
+
+
+def constants_in_memory():
+    """A CUDA kernel has no place for them: that is said, and not a map's name that nobody wrote."""
+    text = UNIFORM.replace("	fx_count(&seen, 0", "	bpf_printk(\"%d\", move->edge);\n	fx_count(&seen, 0", 1)
+    table = UNIFORM.replace("FX_GUARD(", "static const __u64 sizes[8] = { 1, 2, 5, 9, 4, 7, 3, 8 };\n\nFX_GUARD(", 1) \
+        .replace("if (!limit", "if (sizes[move->edge & 7] == move->bytes || !limit", 1)
+    for policy in (text, table):
+        found = refused(KERNELS, "cuda", policy, "FX1412", "constants in memory")
+        same(len(found), 1, found)
+        want("bpf_printk()" in found[0]["help"], found)
+        compiled(FUNCTIONS, "bpftime", policy)
+    # text that the program stores itself is printed
+    own = UNIFORM.replace("	fx_count(&seen, 0", "	char text[4] = \"%d\";\n\n	bpf_trace_printk(text, sizeof(text), move->edge);\n	fx_count(&seen, 0", 1)
+    compiled(KERNELS, "cuda", own)
+
+
+MINE = """struct { __uint(type, %s); __uint(max_entries, 8); __type(key, __u32); __type(value, __u64); } mine SEC(".maps")
+	__attribute__((btf_decl_tag("fx_class:local")));
+
+FX_GUARD("""
+
+
+def maps_of_the_host():
+    """bpftime's hash for GPUs is on the host: a warning for each such map."""
+    text = UNIFORM.replace("	fx_count(&seen, 0", "	__u32 at = move->edge;\n\n	bpf_map_lookup_elem(&mine, &at);\n	fx_count(&seen, 0", 1)
+    for kind, code in ((1501, ["FX1413"]), (1503, [])):
+        run = Run("compile", "-j", "-d", "cuda", write("kv.yaml", KV % KERNELS), write("p.bpf.c", text.replace("FX_GUARD(", MINE % kind, 1)),
+                  "-o", write("x/y", "").parent / "b")
+        same(run.rc, 0, run.out, run.err)
+        same([w["code"] for w in run.json.get("warnings", [])], code, run.out)
+        want(not code or "'mine'" in run.json["warnings"][0]["message"], run.out)
+
+
+def put_out():
+    """Only a ring takes what is put out; into other maps the call fails."""
+    text = UNIFORM.replace("	fx_count(&seen, 0", "	__u64 bytes = move->bytes;\n\n	bpf_perf_event_output((void *)move, &mine, 0, &bytes, sizeof(bytes));\n	fx_count(&seen, 0", 1)
+    refused(KERNELS, "cuda", text.replace("FX_GUARD(", MINE % 1503, 1), "FX1411", "bpf_perf_event_output", "1527")
+    compiled(KERNELS, "cuda", text.replace("FX_GUARD(", MINE % 1527, 1))
+
+
+def stopped():
+    """Ended while clang runs, as by a time limit: nothing is left behind."""
+    tools, tmp, clang = TMP / "tools", TMP / "tools-tmp", shutil.which("clang")
+    tools.mkdir()
+    (tools / "clang").write_text(f'#!/bin/sh\nkill -TERM $PPID\nexec {clang} "$@"\n', encoding="utf-8")
+    (tools / "clang").chmod(0o755)
+    for copies, device in ((FUNCTIONS, "bpftime"), (KERNELS, "cuda"), ("{ ptx: sm_90 }", "ptx")):
+        tmp.mkdir()
+        done = subprocess.run([SANITIZED, "compile", "-d", device, write("kv.yaml", KV % copies), write("p.bpf.c", UNIFORM),
+                               "-o", TMP / "stopped"], capture_output=True, check=False,
+                              env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "TMPDIR": str(tmp)})
+        same(done.returncode, -signal.SIGTERM, done.stderr)
+        tmp.rmdir()  # refuses when there is anything in it
+
+
 def ptx_module():
     text = (compiled("{ ptx: sm_90 }", "ptx", KV_GUARD.read_text(encoding="utf-8")) / "ptx/policy.ptx").read_text(encoding="utf-8")
     want(re.search(r"^\.version \d+\.\d+$", text, re.M), "version")
@@ -322,7 +425,9 @@ sys.exit(main([
     ("bpftime: sections, helpers, map types", bpftime_object), ("bpftime: the form of bpftimetool import", import_form),
     ("bpftime: the form is left out", import_left_out), ("cuda: sections, names, helpers, map types", cuda_object),
     ("cuda: kv_guard decides by the clock", kv_guard_on_lanes), ("cuda: warnings with -j", warnings_in_json),
-    ("map classes", classes_elsewhere), ("ptx: a module", ptx_module), ("ptx: ptxas", ptx_assembles),
+    ("stopped by a signal", stopped), ("classes evaded", classes_evaded),
+    ("cuda: constants in memory", constants_in_memory), ("cuda: maps of the host", maps_of_the_host),
+    ("cuda: what is put out", put_out), ("map classes", classes_elsewhere), ("programs of another type", another_type), ("ptx: a module", ptx_module), ("ptx: ptxas", ptx_assembles),
     ("without copies", without_copies), ("all devices in a bundle", all_devices), ("nothing to attach", nothing_to_attach),
     ("rows of edges", rows),
 ]))

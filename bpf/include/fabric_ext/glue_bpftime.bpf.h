@@ -36,6 +36,15 @@ enum { FX_WAY_ANY, FX_WAY_IN, FX_WAY_OUT, FX_WAY_KIND };
 enum { FX_KIND_TO_DEVICE = 1, FX_KIND_TO_HOST = 2, FX_KIND_DEFAULT = 4 };
 
 #define FX_COPY_NO_WAY		FX_DIRS
+#define FX_COPY_NO_ROW		FX_COPY_N_ROWS
+
+/*
+ * How long a copy takes at most: a second, and one for each gigabyte. One that
+ * was left by longjmp() or an exception, or whose thread is gone and its number
+ * in use again, looks until then as if what is called further down were within
+ * it. What it calls later than that is a copy of its own.
+ */
+#define FX_COPY_NS(bytes)	(1000000000ULL + (bytes))
 
 /*
  * A probe runs in a thread that another may preempt on the same CPU, and so
@@ -73,7 +82,8 @@ struct {
 /* The copy that a thread is in. */
 struct fx_copy_in {
 	__u64 sp;			/* at the entry: what is called from there is below */
-	__u32 row;
+	__u64 until;			/* when it has returned, or never does */
+	__u32 row;			/* or FX_COPY_NO_ROW */
 	__u32 function;
 };
 
@@ -175,7 +185,8 @@ static __always_inline int fx_copy_begin(struct pt_regs *ctx, __u32 function, __
 					 struct fx_verdict (*guard)(const struct fx_move *))
 {
 	__u64 thread = bpf_get_current_pid_tgid();
-	struct fx_copy_in in = { .sp = PT_REGS_SP(ctx), .function = function }, *outer;
+	struct fx_copy_in in = { .sp = PT_REGS_SP(ctx), .row = FX_COPY_NO_ROW,
+				 .function = function }, *outer;
 	struct fx_copy_count *count;
 	struct fx_copy_total *total;
 	struct fx_copy_edge e = { };
@@ -186,16 +197,20 @@ static __always_inline int fx_copy_begin(struct pt_regs *ctx, __u32 function, __
 	total = bpf_map_lookup_elem(&fx_copy_totals, &zero);
 	if (!total)
 		return 0;
-	/* one that never returned, by longjmp(), is above and is forgotten */
+	in.until = bpf_ktime_get_ns();
 	outer = bpf_map_lookup_elem(&fx_copy_threads, &thread);
-	if (outer && outer->sp > in.sp) {
+	if (outer && outer->sp > in.sp && outer->until > in.until) {
 		FX_COPY_ADD(total->nested, 1);
 		return 0;
 	}
 	FX_COPY_ADD(total->calls, 1);
 	m.bytes = PT_REGS_PARM3(ctx);
+	in.until += FX_COPY_NS(m.bytes);
 	if (!fx_find_copy(fx_copy_dir(ctx, way), m.bytes, &e)) {
 		FX_COPY_ADD(total->no_edge, 1);
+		/* what it calls is part of it all the same */
+		if (bpf_map_update_elem(&fx_copy_threads, &thread, &in, BPF_ANY))
+			FX_COPY_ADD(total->lost, 1);
 		return 0;
 	}
 	in.row = e.row;
@@ -238,6 +253,8 @@ static __always_inline int fx_copy_end(struct pt_regs *ctx, __u32 function, bool
 		return 0;
 	row = in->row;
 	bpf_map_delete_elem(&fx_copy_threads, &thread);
+	if (row == FX_COPY_NO_ROW)
+		return 0;
 	count = bpf_map_lookup_elem(&fx_copy_counts, &row);
 	if (!count)
 		return 0;
