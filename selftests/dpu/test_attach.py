@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
 from dpulab import RUN, Attached, Dpu, DpuLab, Run, graph, nothing_left, refused, want, write  # noqa: E402
 from fxtest import SANITIZED, main, same  # noqa: E402
-from netlab import Peer, Port, compile_bundle, frame, ours, sh, tests_of  # noqa: E402
+from netlab import Peer, Port, compile_bundle, frame, none_new, ours, sh, tests_of  # noqa: E402
 
 EDGES = [("passes", "in", "{ udp: 5000 }"), ("drops", "in", "{ udp: 5001 }", {"priority": 1})]
 TWO = [("one", "in", "{ udp: 5000 }"), ("other", "in", "{ udp: 5001 }", {"dpu": 1})]
@@ -106,7 +106,7 @@ def all_or_nothing(_):
             same((len(stat["nic"]), len(stat["dpu"])), (1, 1))
         one.kill()
         refused(Run("attach", "--pin", compile_bundle(text)), "dpu0")
-    same(ours(), before)
+    none_new(before)
     nothing_left()
 
 

@@ -277,22 +277,39 @@ class Attached:
 
 
 def ours():
-    """How many links, programs and maps of network devices the kernel has."""
-    count = {}
-    for what in ("prog", "map"):
-        listed = json.loads(sh("bpftool", "-j", what, "list"))
-        count[what] = sum(bool(re.match("fx_(nic|conf|flows|rows)", o.get("name", ""))) for o in listed)
+    """The links, programs and maps of network devices that the kernel has: kind and ID of each.
+
+    An ID is given once. What ended before is freed a little later, so counts say little.
+    """
+    found = set()
+    for kind in ("prog", "map"):
+        listed = json.loads(sh("bpftool", "-j", kind, "list"))
+        found |= {(kind, o["id"]) for o in listed if re.match("fx_(nic|conf|flows|rows)", o.get("name", ""))}
     links = json.loads(sh("bpftool", "-j", "link", "list"))
-    count["link"] = sum(link["type"] in ("xdp", "tcx") for link in links)
-    return count
+    return found | {("link", link["id"]) for link in links if link["type"] in ("xdp", "tcx")}
+
+
+def since(before):
+    """How many of each kind there are that were not there before."""
+    new = [kind for kind, _ in ours() - before]
+    return {kind: new.count(kind) for kind in ("prog", "map", "link")}
+
+
+def no_more(count, before):
+    """What was freed is gone a little later: in the end no more are new."""
+    end = time.monotonic() + WAIT_S
+    while any(n > count[kind] for kind, n in since(before).items()) and time.monotonic() < end:
+        time.sleep(0.1)
+    new = since(before)
+    want(all(n <= count[kind] for kind, n in new.items()), f"left behind: have {new}, want at most {count}")
+
+
+def none_new(before):
+    no_more({"prog": 0, "map": 0, "link": 0}, before)
 
 
 def nothing_left(before):
-    """What was freed is gone a little later."""
-    end = time.monotonic() + WAIT_S
-    while ours() != before and time.monotonic() < end:
-        time.sleep(0.1)
-    want(ours() == before, f"left behind: {ours()}, before: {before}")
+    none_new(before)
     want(not list(Path("/sys/fs/bpf/fabric_ext").glob("*")), "pins left behind")
 
 

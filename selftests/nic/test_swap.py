@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
-from netlab import (POLICY, Attached, Lab, Peer, Port, compile_bundle, frame, graph, nothing_left, ours, sh,  # noqa: E402
+from netlab import (POLICY, Attached, Lab, Peer, Port, compile_bundle, frame, graph, no_more, nothing_left, ours, sh, since,  # noqa: E402
                     tests_of)
 from fxtest import PLAIN, Run, main, same, want, write  # noqa: E402
 
@@ -43,7 +43,7 @@ def replace_swaps(lab):
     refused(Run("attach", "--replace", compile_bundle(graph(EDGES))), "no pinned programs", "without --replace")
     nothing_left(before)
     with Attached(EDGES) as a:
-        attached = ours()
+        attached = since(before)
         there.send(frame(7000))
         same(a.wait("in", 1)["edges"][0]["packets"], 1)
         same(len(here.receive()), 1)
@@ -61,10 +61,7 @@ def replace_swaps(lab):
         same(Run("attach", "--replace", a.bundle).rc, 0)
         there.send(frame(7000))
         same(len(here.receive()), 1)
-        end = time.monotonic() + 20
-        while ours() != attached and time.monotonic() < end:
-            time.sleep(0.1)
-        same(ours(), attached)
+        no_more(attached, before)
         same(sorted(p.name for p in PINS.glob("nic-v0/*")), ["maps", "progs", "tc_in", "tc_out", "xdp"])
     nothing_left(before)
 
