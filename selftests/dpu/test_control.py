@@ -21,7 +21,7 @@ from dpulab import DPU, RUN, Attached, Dpu, DpuLab, Skip, graph, want, write  # 
 from fxtest import main, same  # noqa: E402
 from netlab import Peer, Port, compile_bundle, frame, tests_of  # noqa: E402
 
-INFO, LOAD, UNLOAD, STAT, READ, WRITE, PUBLISH, BYPASS, QUIT, SETTLE = range(1, 11)
+INFO, LOAD, UNLOAD, STAT, READ, WRITE, PUBLISH, BYPASS, QUIT, SETTLE, TAG = range(1, 12)
 HEAD, MAX, NAME = struct.Struct("<IHHII"), 65536, 64
 F_ADD_SEALS, SEALS = 1033, 0xe
 EDGES = [("passes", "in", "{ udp: 5000 }"), ("drops", "in", "{ udp: 5001 }", {"priority": 1})]
@@ -244,18 +244,37 @@ def relocated(_):
         client.close()
 
 
+def queue_pairs(_):
+    """Flows by a queue pair that none has, or by a part of its number, under digests that fit."""
+    art = Artifact(graph([("passes", "in", "{ rocev2: tag }"), ("drops", "in", "{ rocev2: { qp: 50 } }")]))
+    sound = art.parts[2]
+    digest = art.parts[0].index(hashlib.sha256(sound).digest())
+    key, mask, one = 44, 92, len(sound) // 2
+    cases = [((key, 1),), ((key, 0xffffff),), ((key, 0xffffffff),), ((mask, 0xffffff),), ((mask, 0xff),), ((mask, 0),)]
+    with Dpu() as dpu:
+        client = Client()
+        for case in cases:
+            data = bytearray(sound)
+            for at, value in case:
+                struct.pack_into("<I", data, one + at, value)
+            error, why = art.load(client, p0=art.resealed(digest, hashlib.sha256(data).digest()), p2=bytes(data))
+            want(error == -22 and why.startswith("flows.bin: a flow has"), case, error, why)
+        same((dpu.info()["loads"], art.load(client), dpu.info()["flags"]), (0, (0, ""), 8))
+        client.close()
+
+
 def messages(_):
     """Short, long, unknown, of another version: an error each, and life goes on."""
     art = Artifact()
     with Dpu() as dpu:
         client = Client()
-        for cmd in (0, 11, 255, 65535):
+        for cmd in (0, 12, 255, 65535):
             same(client.ask(cmd)[0], -95)
         for kwargs in ({"version": 2}, {"version": 0}, {"reserved": 1}):
             same(client.ask(INFO, **kwargs)[0], -71)
         for size in (0, 15, 17, 1 << 31, 0xffffffff):
             same(client.ask(INFO, size=size)[0], -22)
-        for cmd in range(INFO, SETTLE + 1):
+        for cmd in range(INFO, TAG + 1):
             if cmd == QUIT:
                 continue
             for extra in (1, 7, 100, 30000):
@@ -383,7 +402,7 @@ def random_messages(_):
         client = Client()
         same(art.load(client), (0, ""))
         for _ in range(10000):
-            cmd = random.choice([INFO, STAT, READ, WRITE, PUBLISH, SETTLE, random.randrange(1 << 16)])
+            cmd = random.choice([INFO, STAT, READ, WRITE, PUBLISH, SETTLE, TAG, random.randrange(1 << 16)])
             if cmd == QUIT:
                 continue
             body = random.choice([b"", name(random.choice(["last", "asked", "lab", ""]))])
@@ -543,5 +562,5 @@ def quits(_):
         want("-111 " in dpu.client("info", rc=1), "still there")
 
 
-sys.exit(main(tests_of(DpuLab(), [altered, manifests, relocated, messages, descriptors, strangers, crowds, random_messages,
-                                  names, undone, unsettled, stopped_worker, quits])))
+sys.exit(main(tests_of(DpuLab(), [altered, manifests, relocated, queue_pairs, messages, descriptors, strangers, crowds,
+                                  random_messages, names, undone, unsettled, stopped_worker, quits])))

@@ -283,8 +283,8 @@ struct fx_qp {
 	__u64 addr;		/* the message, as its RETH says; length 0: unknown */
 	__u32 rkey;
 	__u32 length;
-	__u32 psn;		/* of the message's first packet */
 	__u32 mtu;		/* bytes of each packet but the last */
+	__u32 psn;		/* of the message's first packet */
 	struct fx_psns passed, refused;
 };
 
