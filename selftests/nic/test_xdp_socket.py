@@ -66,7 +66,7 @@ def to_its_edge_alone(lab):
         for number in range(50):
             there.send(*(sent[port][number] for port in sent))
         a.wait("in", 200)
-        same(xsk.receive(), sent[8000])
+        same(xsk.receive(50), sent[8000])
         # the empty slot's packets, and those that nothing redirects
         passed = [data for data, _ in here.receive()]
         same([data for data in passed if data in sent[8001]], sent[8001])
@@ -93,7 +93,7 @@ def slots_that_are_not(lab):
         # in the slot of a receive queue that it is not bound to
         xsk.enter(PIN, 1, queue=3)
         there.send(frame(8000))
-        same(xsk.receive(), [frame(8000)])
+        same(xsk.receive(1), [frame(8000)])
         xsk.close()
         sent = [frame(8000), frame(8001), frame(8064), frame(12000)]
         there.send(*sent)
@@ -132,7 +132,7 @@ def of_another_queue(lab):
         first = Xsk("m0", queue=0)
         first.enter(pin, 0, queue=0)
         there.send(frame(8000))
-        same((first.receive(), counted(a, "kv", 0)), ([frame(8000)], (2, 64, 1, 1, 0)))
+        same((first.receive(1), counted(a, "kv", 0)), ([frame(8000)], (2, 64, 1, 1, 0)))
         first.close()
         second.close()
     sh("ip", "link", "del", "m0")
@@ -157,7 +157,7 @@ def replace_keeps_it(lab):
 
         def receive():
             while not stop.is_set():
-                got.extend(xsk.receive(0.1))
+                got.extend(xsk.receive())
 
         threads = [threading.Thread(target=send), threading.Thread(target=receive)]
         for thread in threads:
@@ -170,7 +170,7 @@ def replace_keeps_it(lab):
             stop.set()
             for thread in threads:
                 thread.join()
-        got.extend(xsk.receive())
+        got.extend(xsk.receive(sent[0] - len(got)))
         want(sent[0] > 100, sent)
         same(xsk.lost(), 0)
         same(got == [frame(8000, body(n)) for n in range(sent[0])], True, len(got), "of", sent[0])
@@ -182,7 +182,7 @@ def replace_keeps_it(lab):
         same(([data for data, _ in here.receive()], xsk.receive()), ([frame(8000)], []))
         same(Run("attach", "--replace", a.bundle).rc, 0)
         there.send(frame(8000))
-        same((xsk.receive(), here.receive()), ([frame(8000)], []))
+        same((xsk.receive(1), here.receive()), ([frame(8000)], []))
         xsk.close()
     nothing_left(before)
 
@@ -200,12 +200,12 @@ def repair_lets_go(_):
             pin = PIN.parents[2] / "nic-x0" / "maps" / "fx_sockets"
             xsk.enter(pin, 0)
             Port("x1").send(frame(8000))
-            same(xsk.receive(), [frame(8000)])
+            same(xsk.receive(1), [frame(8000)])
             # half of the programs; the device is the same, and so is the socket
             sh("bpftool", "link", "detach", "pinned", str(PIN.parents[2] / "nic-x0" / "xdp"))
             same(Run("attach", "--repair", attached.bundle).rc, 0)
             Port("x1").send(frame(8000))
-            same(xsk.receive(), [frame(8000)])
+            same(xsk.receive(1), [frame(8000)])
             sh("ip", "link", "del", "x0")
     run = Run("attach", "--repair", "-j", attached.bundle)
     same((run.rc, run.json["repaired"]), (0, ["nic x0"]), run.err)
@@ -216,7 +216,7 @@ def repair_lets_go(_):
     xsk = Xsk("x0")
     xsk.enter(pin, 0)
     Port("x1").send(frame(8000))
-    same(xsk.receive(), [frame(8000)])
+    same(xsk.receive(1), [frame(8000)])
     same(counted(attached, "kv", 0), (4, 128, 3, 1, 0))
     xsk.close()
     attached.__exit__()

@@ -11,8 +11,9 @@ import os
 import select
 import socket
 import struct
+import time
 
-from netlab import sh
+from netlab import WAIT_S, sh
 from fxtest import Skip
 
 AF_XDP, SOL_XDP = 44, 283
@@ -83,20 +84,24 @@ class Xsk:
         key = [next(words) for _ in range(4)]
         sh("bpftool", "map", "update", "pinned", str(pin), "key", *key, "value", *words, fds=(fd,))
 
-    def receive(self, wait=0.3):
-        """All frames that are there, or come within WAIT s of the last; none is lost by taking them late."""
+    def receive(self, least=0):
+        """At least so many frames, if they come at all, and those that come right after."""
         got = []
-        while select.select([self.socket], [], [], wait)[0]:
-            first, end = self.rx.get(self.rx.consumer), self.rx.get(self.rx.producer)
-            for number in range(first, first + ((end - first) & 0xffffffff)):
+        end = time.monotonic() + WAIT_S
+        while True:
+            if not select.select([self.socket], [], [], 0.3)[0]:
+                if len(got) >= least or time.monotonic() > end:
+                    return got
+                continue
+            first, last = self.rx.get(self.rx.consumer), self.rx.get(self.rx.producer)
+            for number in range(first, first + ((last - first) & 0xffffffff)):
                 at, length, _ = struct.unpack_from("QII", self.rx.map, self.rx.at(number))
                 got.append(self.memory[at:at + length])
                 # and back to the kernel
                 fill = self.fill.get(self.fill.producer)
                 struct.pack_into("Q", self.fill.map, self.fill.at(fill), at - at % FRAME)
                 self.fill.put(self.fill.producer, fill + 1)
-            self.rx.put(self.rx.consumer, end)
-        return got
+            self.rx.put(self.rx.consumer, last)
 
     def lost(self):
         """What the kernel dropped for want of frames, or of room in the ring."""

@@ -11,16 +11,13 @@
 #ifndef FABRIC_EXT_GLUE_NIC_BPF_H
 #define FABRIC_EXT_GLUE_NIC_BPF_H
 
+#include <fabric_ext/mark.bpf.h>
 #include <fabric_ext/packet.bpf.h>
 #include <fabric_ext/queue.bpf.h>
 #include <fabric_ext/roce_nic.bpf.h>
 
 /* the policy's body, below FX_GUARD() */
 static __always_inline struct fx_verdict fx_guard(const struct fx_move *move);
-
-/* verdicts of tc; pkt_cls.h would bring in the rest of it */
-#define FX_TC_SHOT	2
-#define FX_TC_NEXT	(-1)
 
 /* sizes are set before loading, by what the bundle holds */
 struct {
@@ -79,15 +76,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct fx_head);
 } fx_heads SEC(".maps");
-
-/* Before the packet's data, from XDP to tc: the mark, which XDP cannot set. */
-struct fx_nic_meta {
-	__u32 magic;		/* FX_NIC_META */
-	__u32 mark;
-	__u32 priority;
-};
-
-#define FX_NIC_META	0x4d58464dU
 
 union fx_flow_words {
 	struct fx_flow_key key;
@@ -328,26 +316,17 @@ static __always_inline struct fx_nic_count *fx_count_of(const struct fx_crossing
 	return bpf_map_lookup_elem(&fx_counts, &i);
 }
 
-/* Hand the mark to fx_nic_mark(), which runs when the packet has an skb. */
-static __always_inline void fx_carry_mark(struct xdp_md *ctx, const struct fx_crossing *c)
+/* The mark that the policy wants, which fx_nic_mark() sets. */
+static __always_inline void fx_mark_it(struct xdp_md *ctx, const struct fx_crossing *c)
 {
 	struct fx_nic_count *count = fx_count_of(c);
-	struct fx_nic_meta *meta;
 
 	if (!count)
 		return;
-	if (bpf_xdp_adjust_meta(ctx, -(int)sizeof(*meta)))
-		goto fail;
-	meta = (void *)(long)ctx->data_meta;
-	if ((void *)(meta + 1) > (void *)(long)ctx->data)
-		goto fail;
-	meta->magic = FX_NIC_META;
-	meta->mark = c->verdict.mark;
-	meta->priority = c->verdict.priority;
-	count->marked += c->packets;
-	return;
-fail:
-	count->failed += c->packets;
+	if (fx_carry_mark(ctx, c->verdict.mark, c->verdict.priority))
+		count->marked += c->packets;
+	else
+		count->failed += c->packets;
 }
 
 /* To the queue that the policy wants; without such a queue it just passes. */
@@ -421,7 +400,7 @@ static __always_inline int fx_nic_receive(struct xdp_md *ctx, bool drop_malforme
 	if (action == FX_REDIRECT)
 		return fx_carry_on(ctx, &c);
 	if (action == FX_MARK)
-		fx_carry_mark(ctx, &c);
+		fx_mark_it(ctx, &c);
 	return XDP_PASS;
 }
 
@@ -478,17 +457,6 @@ static __always_inline int fx_nic_send(struct __sk_buff *skb, bool drop_malforme
 		count->marked += c.packets;
 	else if (count)		/* queues are of what is received */
 		count->failed += c.packets;
-	return FX_TC_NEXT;
-}
-
-static __always_inline int fx_nic_set_mark(struct __sk_buff *skb)
-{
-	struct fx_nic_meta *meta = (void *)(long)skb->data_meta;
-
-	if ((void *)(meta + 1) > (void *)(long)skb->data || meta->magic != FX_NIC_META)
-		return FX_TC_NEXT;
-	skb->mark = meta->mark;
-	skb->priority = meta->priority;
 	return FX_TC_NEXT;
 }
 
