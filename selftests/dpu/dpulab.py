@@ -33,10 +33,12 @@ class DpuLab(Lab):
 class Dpu:
     """with Dpu() as dpu: it runs in there."""
 
-    def __init__(self, name="dpu0", ports=("v0",), workers=1):
+    def __init__(self, name="dpu0", ports=("v0",), workers=1, spread=False):
         self.name = name
         self.ports = ports
         self.workers = workers
+        # over the CPUs that there are, or all on one
+        self.cpus = sorted(os.sched_getaffinity(0)) if spread else [0]
         self.child = None
 
     def __enter__(self):
@@ -47,7 +49,7 @@ class Dpu:
         self.stop()
 
     def start(self):
-        lcores = ",".join(f"{i}@0" for i in range(self.workers + 1))
+        lcores = ",".join(f"{i}@{self.cpus[i % len(self.cpus)]}" for i in range(self.workers + 1))
         # a netdev by its name, or another device by what DPDK calls it
         devices = [f"--vdev={port}" if port.startswith("net_") else f"--vdev=net_af_packet{i},iface={port}"
                    for i, port in enumerate(self.ports)]
