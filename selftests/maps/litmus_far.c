@@ -66,9 +66,9 @@ static int load(struct bpf_object *obj, const char *graph)
 
 static int run(struct bpf_object *obj, const char *name, u32 times, u64 message)
 {
-	struct bpf_program *prog = bpf_object__find_program_by_name(obj, name);
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &message,
 		    .ctx_size_in = sizeof(message));
+	struct bpf_program *prog = bpf_object__find_program_by_name(obj, name);
 	int err = prog ? 0 : -ENOENT;
 
 	for (u32 i = 0; i < times && !err; i++)
