@@ -18,15 +18,18 @@
 #define COUNT_MS	100	/* counters are read as often */
 #define TABLE_MS	20	/* a new epoch is looked for as often */
 #define RETRY_MS	200	/* a memory that is away is asked for as often */
+#define LIMIT_MS	100	/* what all memories may hold up a round at most */
 
 /* A memory, while it is there. */
 struct remote {
 	const struct fx_memory_ops *ops;
 	const char *name, *device;
 	void *memory;			/* NULL: it is away */
-	u64 life, retry;
+	bool here;			/* it answers; else nothing is asked of it */
+	u64 life, retry;		/* life: 0 until its maps were looked at */
 	bool *has;			/* per map */
 	u32 *table;			/* per map: id of the table it was given */
+	u32 giving, given;		/* map + 1 and id: publishing takes longer */
 	int *shard;			/* per map: the pinned shard of a counter */
 };
 
@@ -36,6 +39,7 @@ struct fx_sync {
 	int *home;			/* per map, -1 where nothing is to be copied */
 	struct remote *remote;
 	u64 counted;
+	u32 limit_ms;			/* how long one memory may hold up the others */
 	u8 *rows[3];			/* as many as the largest map has */
 };
 
@@ -96,12 +100,25 @@ static int open_all(struct fx_sync *y)
 	return 0;
 }
 
+/* Half of the shortest bound for all memories, so that the others are in time. */
+static u32 limit_of(const struct fx_shared *s)
+{
+	u32 ms = LIMIT_MS;
+
+	for (u32 i = 0; i < s->maps.n; i++)
+		if (s->maps.map[i].cls == FX_MAP_BOUNDED && s->maps.map[i].ms / 2 < ms)
+			ms = s->maps.map[i].ms / 2;
+	ms /= s->n_remote ? s->n_remote : 1;
+	return ms ? ms : 1;
+}
+
 struct fx_sync *fx_sync_new(const char *graph, const struct fx_shared *s, int *err)
 {
 	struct fx_sync *y = fx_calloc(1, sizeof(*y));
 
 	y->graph = graph;
 	y->s = s;
+	y->limit_ms = limit_of(s);
 	y->home = fx_calloc(s->maps.n + 1, sizeof(*y->home));
 	y->remote = fx_calloc(s->n_remote + 1, sizeof(*y->remote));
 	for (u32 i = 0; i < s->maps.n; i++)
@@ -124,6 +141,9 @@ static void let_go(struct remote *r)
 	if (r->memory)
 		r->ops->close(r->memory);
 	r->memory = NULL;
+	r->here = false;
+	r->life = 0;
+	r->giving = 0;
 	r->retry = fx_monotonic_ns() + RETRY_MS * 1000000ULL;
 }
 
@@ -170,29 +190,58 @@ static int look_at_maps(struct fx_sync *y, struct remote *r)
 	return 0;
 }
 
+/*
+ * After an error: one that has not answered in time is left alone until it has,
+ * so that it holds up the others once and not in every round.
+ */
+static void leave(struct remote *r, int err)
+{
+	if (err == -EAGAIN)
+		r->here = false;
+	else
+		let_go(r);
+}
+
+static void check(struct remote *r, int err)
+{
+	if (err)
+		leave(r, err);
+}
+
+/* What it has answered meanwhile; false while it has not. */
+static bool catch_up(struct remote *r)
+{
+	int err = r->ops->owed(r->memory);
+
+	if (err == -EAGAIN)
+		return false;
+	if (!err && r->giving)
+		r->table[r->giving - 1] = r->given;
+	r->giving = 0;
+	return true;
+}
+
 /* A memory that began anew has none of what it was given. */
 static void visit(struct fx_sync *y, struct remote *r)
 {
 	u64 life = 0;
 	int err = 0;
 
-	if (r->memory) {
-		err = r->ops->life(r->memory, y->graph, &life);
-		if (!err && life == r->life)
-			return;
-		let_go(r);
-		r->retry = 0;
-	}
-	if (fx_monotonic_ns() < r->retry)
+	r->here = false;
+	if (!r->memory && fx_monotonic_ns() < r->retry)
 		return;
-	r->memory = NULL;
-	err = r->ops->open(r->name, y->graph, &r->memory);
+	if (!r->memory)
+		err = r->ops->open(r->name, y->graph, y->limit_ms, &r->memory);
+	if (!err && !catch_up(r))
+		return;
 	if (!err)
-		err = r->ops->life(r->memory, y->graph, &r->life);
-	if (!err)
+		err = r->ops->life(r->memory, y->graph, &life);
+	if (!err && life != r->life) {
 		err = look_at_maps(y, r);
-	if (err)
-		let_go(r);
+		r->life = err ? 0 : life;
+	}
+	r->here = !err;
+	check(r, err);
 }
 
 /* ---- counters ---------------------------------------------------------- */
@@ -217,7 +266,7 @@ static void count(struct fx_sync *y, struct remote *r)
 {
 	u64 *sums = (u64 *)y->rows[0];
 
-	for (u32 i = 0; i < y->s->maps.n && r->memory; i++) {
+	for (u32 i = 0; i < y->s->maps.n && r->here; i++) {
 		const struct fx_map_desc *d = &y->s->maps.map[i];
 		int err;
 
@@ -226,8 +275,7 @@ static void count(struct fx_sync *y, struct remote *r)
 		err = r->ops->read(r->memory, d, sums);
 		for (u32 j = 0; j < d->entries && !err; j++)
 			err = keep_count(r->shard[i], j, sums[j], r->life);
-		if (err)
-			let_go(r);
+		check(r, err);
 	}
 }
 
@@ -245,16 +293,22 @@ static void give_table(struct fx_sync *y, u32 map)
 		return;
 	for (u32 i = 0; i < y->s->n_remote; i++) {
 		struct remote *r = &y->remote[i];
+		int err;
 
-		if (!r->memory || !r->has[map] || r->table[map] == id)
+		if (!r->here || !r->has[map] || r->table[map] == id)
 			continue;
 		/* it may be newer than @id, and is then given again: the same */
 		if (!table && (fx_shared_snapshot(y->s, d, &table) || !table))
 			return;
-		if (r->ops->publish(r->memory, d, table))
-			let_go(r);
-		else
+		err = r->ops->publish(r->memory, d, table);
+		if (!err) {
 			r->table[map] = id;
+			continue;
+		}
+		leave(r, err);
+		/* it waits for its workers, and says when they have it */
+		r->giving = err == -EAGAIN ? map + 1 : 0;
+		r->given = id;
 	}
 	free(table);
 }
@@ -340,7 +394,7 @@ static int take(struct fx_sync *y, struct remote *r, u32 map, u8 *home, u8 *thei
 static bool all_there(const struct fx_sync *y)
 {
 	for (u32 i = 0; i < y->s->n_remote; i++)
-		if (!y->remote[i].memory)
+		if (!y->remote[i].here)
 			return false;
 	return true;
 }
@@ -359,14 +413,14 @@ static void sync_bounded(struct fx_sync *y, u32 map)
 	for (u32 i = 0; i < y->s->n_remote; i++) {
 		struct remote *r = &y->remote[i];
 
-		if (r->memory && r->has[map] && bring(y, r, map, home, theirs))
-			let_go(r);
+		if (r->here && r->has[map])
+			check(r, bring(y, r, map, home, theirs));
 	}
 	for (u32 i = 0; i < y->s->n_remote; i++) {
 		struct remote *r = &y->remote[i];
 
-		if (r->memory && r->has[map] && take(y, r, map, home, theirs))
-			let_go(r);
+		if (r->here && r->has[map])
+			check(r, take(y, r, map, home, theirs));
 	}
 	if (!all_there(y))
 		return;
@@ -375,8 +429,8 @@ static void sync_bounded(struct fx_sync *y, u32 map)
 	for (u32 i = 0; i < y->s->n_remote; i++) {
 		struct remote *r = &y->remote[i];
 
-		if (r->has[map] && r->ops->write(r->memory, d, 2 * d->entries, row))
-			let_go(r);
+		if (r->here && r->has[map])
+			check(r, r->ops->write(r->memory, d, 2 * d->entries, row));
 	}
 	write_home(y, map, 2 * d->entries, row);
 }

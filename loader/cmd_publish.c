@@ -70,7 +70,7 @@ static int wait_for(const char *device, const struct config *c,
 	void *m = NULL;
 	int err;
 
-	err = ops ? ops->open(name, c->graph, &m) : -EPROTO;
+	err = ops ? ops->open(name, c->graph, 0, &m) : -EPROTO;
 	/* it was started anew, and nothing is loaded into it yet */
 	if (err == -ENOENT)
 		err = -ECONNREFUSED;

@@ -21,6 +21,10 @@ struct fx_dpu {
 	char name[FX_NIC_NAME_LEN];
 	int fd;
 	u32 seq;
+	u32 limit_ms;		/* 0: FX_DPU_WAIT_MS, and then it is given up */
+	bool owed;		/* an answer to the last request */
+	u16 cmd;		/* that request's, and how long its answer is at least */
+	size_t answer;
 	char why[FX_DPU_WHY_LEN + 64];
 	/* messages have fields of eight bytes */
 	u64 in[FX_DPU_MAX_MSG / 8], out[FX_DPU_MAX_MSG / 8];
@@ -67,15 +71,16 @@ static int not_there(struct fx_dpu *d, int err)
 	return fail(d, err, "its control socket cannot be reached: %s", strerror(-err));
 }
 
-int fx_dpu_open(const char *name, struct fx_dpu **out)
+int fx_dpu_open_within(const char *name, u32 limit_ms, struct fx_dpu **out)
 {
-	const struct timeval limit = { .tv_sec = FX_DPU_WAIT_MS / 1000,
-				       .tv_usec = FX_DPU_WAIT_MS % 1000 * 1000 };
+	const u32 ms = limit_ms ? limit_ms : FX_DPU_WAIT_MS;
+	const struct timeval limit = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	struct fx_dpu *d = fx_calloc(1, sizeof(*d));
 
 	*out = d;
 	d->fd = -1;
+	d->limit_ms = limit_ms;
 	if (!fx_dpu_name_ok(name)) {
 		snprintf(d->why, sizeof(d->why), "'%.64s' cannot name a DPU", name);
 		return -EINVAL;
@@ -89,6 +94,11 @@ int fx_dpu_open(const char *name, struct fx_dpu **out)
 	    connect(d->fd, (struct sockaddr *)&addr, sizeof(addr)))
 		return not_there(d, -errno);
 	return 0;
+}
+
+int fx_dpu_open(const char *name, struct fx_dpu **out)
+{
+	return fx_dpu_open_within(name, 0, out);
 }
 
 void fx_dpu_close(struct fx_dpu *d)
@@ -131,15 +141,46 @@ static int gone(struct fx_dpu *d, int err)
 		    d->name);
 }
 
-static int receive(struct fx_dpu *d, ssize_t *n)
+static int receive(struct fx_dpu *d, int wait_ms, ssize_t *n)
 {
 	struct pollfd p = { .fd = d->fd, .events = POLLIN };
-	int ready = poll(&p, 1, FX_DPU_WAIT_MS);
+	int ready = poll(&p, 1, wait_ms);
 
+	if (!ready && d->limit_ms)
+		return fail(d, -EAGAIN, "it has not answered yet");
 	if (ready <= 0)
 		return gone(d, ready ? -errno : -ETIMEDOUT);
 	*n = recv(d->fd, d->in, sizeof(d->in), MSG_DONTWAIT | MSG_TRUNC);
 	return *n > 0 ? 0 : gone(d, *n ? -errno : -EPIPE);
+}
+
+static int hang_up(struct fx_dpu *d, int err)
+{
+	/* an answer that comes late would be taken for the next one's */
+	close(d->fd);
+	d->fd = -1;
+	d->owed = false;
+	return err;
+}
+
+/* The answer to the last request, into d->in. */
+static int take_answer(struct fx_dpu *d, int wait_ms)
+{
+	struct fx_dpu_reply *r = (void *)d->in;
+	ssize_t n = 0;
+	int err = receive(d, wait_ms, &n);
+
+	d->owed = err == -EAGAIN;
+	if (d->owed)
+		return err;
+	if (err)
+		return hang_up(d, err);
+	if (n < (ssize_t)sizeof(*r) || n > (ssize_t)sizeof(d->in) || r->msg.size != n ||
+	    r->msg.version != FX_DPU_VERSION || r->msg.cmd != d->cmd ||
+	    r->msg.seq != d->seq || r->error > 0 || (!r->error && (size_t)n < d->answer))
+		return fail(d, -EPROTO, "its answer is none of this version's; use fabricctl and fabric-dpu of one version");
+	r->why[sizeof(r->why) - 1] = '\0';
+	return r->error ? fail(d, r->error, "%s", r->why) : 0;
 }
 
 /*
@@ -148,30 +189,27 @@ static int receive(struct fx_dpu *d, ssize_t *n)
  */
 static int ask(struct fx_dpu *d, u16 cmd, size_t size, const int *fds, u32 n_fd, size_t answer)
 {
-	struct fx_dpu_reply *r = (void *)d->in;
 	struct fx_dpu_msg *m = (void *)d->out;
-	ssize_t n = 0;
 	int err;
 
+	if (fx_dpu_owed(d) == -EAGAIN)
+		return -EAGAIN;
 	if (d->fd < 0)
 		return fail(d, -EPIPE, "it is not connected");
 	*m = (struct fx_dpu_msg){
 		.size = size, .version = FX_DPU_VERSION, .cmd = cmd, .seq = ++d->seq,
 	};
+	d->cmd = cmd;
+	d->answer = answer;
 	err = send_request(d, fds, n_fd);
-	err = err ? gone(d, err) : receive(d, &n);
-	if (err) {
-		/* an answer that comes late would be taken for the next one's */
-		close(d->fd);
-		d->fd = -1;
-		return err;
-	}
-	if (n < (ssize_t)sizeof(*r) || n > (ssize_t)sizeof(d->in) || r->msg.size != n ||
-	    r->msg.version != FX_DPU_VERSION || r->msg.cmd != cmd || r->msg.seq != d->seq ||
-	    r->error > 0 || (!r->error && (size_t)n < answer))
-		return fail(d, -EPROTO, "its answer is none of this version's; use fabricctl and fabric-dpu of one version");
-	r->why[sizeof(r->why) - 1] = '\0';
-	return r->error ? fail(d, r->error, "%s", r->why) : 0;
+	if (err)
+		return hang_up(d, gone(d, err));
+	return take_answer(d, d->limit_ms ? d->limit_ms : FX_DPU_WAIT_MS);
+}
+
+int fx_dpu_owed(struct fx_dpu *d)
+{
+	return d->owed ? take_answer(d, 0) : 0;
 }
 
 /* ---- requests --------------------------------------------------------- */

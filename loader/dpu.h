@@ -29,6 +29,20 @@ bool fx_dpu_name_ok(const char *name);
 int fx_dpu_open(const char *name, struct fx_dpu **out);
 void fx_dpu_close(struct fx_dpu *d);
 
+/**
+ * fx_dpu_open_within() - the same, and wait no longer than that in each call
+ * @name: as in `match: { dpu: NAME }`
+ * @limit_ms: 0 for FX_DPU_WAIT_MS, after which the connection is of no use
+ * @out: as above
+ *
+ * With a limit a call that finds no answer in time returns -EAGAIN, and so do
+ * all until it has come: one that hangs is not asked again and again.
+ */
+int fx_dpu_open_within(const char *name, u32 limit_ms, struct fx_dpu **out);
+
+/* 0: no answer is owed; -EAGAIN: one is; what it says, when it has come now. */
+int fx_dpu_owed(struct fx_dpu *d);
+
 /* What went wrong in the last call that failed: a sentence. */
 const char *fx_dpu_why(const struct fx_dpu *d);
 

@@ -46,15 +46,18 @@ static int dpu_life(void *m, const char *graph, u64 *life)
 	return strcmp(info.graph, graph) ? -ENOENT : 0;
 }
 
-static int dpu_open(const char *name, const char *graph, void **out)
+static int dpu_open(const char *name, const char *graph, u32 limit_ms, void **out)
 {
 	struct fx_dpu *d;
-	int err = fx_dpu_open(name, &d);
+	int err = fx_dpu_open_within(name, limit_ms, &d);
 	u64 life;
 
+	/* so many wait already that this one is not even in their queue */
+	if (err == -EAGAIN)
+		err = -ECONNREFUSED;
 	if (!err)
 		err = dpu_life(d, graph, &life);
-	if (err)
+	if (err && err != -EAGAIN)
 		fx_dpu_close(d);
 	else
 		*out = d;
@@ -64,6 +67,11 @@ static int dpu_open(const char *name, const char *graph, void **out)
 static void dpu_close(void *m)
 {
 	fx_dpu_close(m);
+}
+
+static int dpu_owed(void *m)
+{
+	return fx_dpu_owed(m);
 }
 
 static int dpu_has(void *m, const struct fx_map_desc *d)
@@ -97,6 +105,7 @@ static int dpu_publish(void *m, const struct fx_map_desc *d, const void *table)
 
 const struct fx_memory_ops fx_memory_dpu = {
 	.prefix = FX_PINS_DPU,
-	.open = dpu_open, .close = dpu_close, .life = dpu_life, .has = dpu_has,
+	.open = dpu_open, .close = dpu_close, .owed = dpu_owed, .life = dpu_life,
+	.has = dpu_has,
 	.read = dpu_read, .write = dpu_write, .publish = dpu_publish,
 };

@@ -11,11 +11,17 @@
 struct fx_memory_ops {
 	const char *prefix;		/* "dpu-" */
 
-	/* All return 0 or -errno, and wait for a few seconds at most. */
+	/*
+	 * All return 0 or -errno, and wait for a few seconds at most; or with a
+	 * limit for @limit_ms: -EAGAIN then means that the answer is to come,
+	 * before which there is none to anything else.
+	 */
 
 	/* -ECONNREFUSED, -ENOENT: it is away, or has another graph or none */
-	int (*open)(const char *name, const char *graph, void **out);
+	int (*open)(const char *name, const char *graph, u32 limit_ms, void **out);
 	void (*close)(void *m);
+	/* -EAGAIN; 0; or what the call came to that was answered late */
+	int (*owed)(void *m);
 	/* @life: a number that is another one when the memory begins anew */
 	int (*life)(void *m, const char *graph, u64 *life);
 	/* -ENOENT: it has no such map; -EPROTO: one that is not like this */

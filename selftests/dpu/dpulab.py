@@ -33,13 +33,15 @@ class DpuLab(Lab):
 class Dpu:
     """with Dpu() as dpu: it runs in there."""
 
-    def __init__(self, name="dpu0", ports=("v0",), workers=1, program=DPU, frames=0):
+    def __init__(self, name="dpu0", ports=("v0",), workers=1, program=DPU, frames=0, spread=False):
         """FRAMES: how many a port's ring holds, where it is not the driver's default."""
         self.name = name
         self.program = program
         self.frames = f",framecnt={frames}" if frames else ""
         self.ports = ports
         self.workers = workers
+        # over the CPUs that there are, or all on one
+        self.cpus = sorted(os.sched_getaffinity(0)) if spread else [0]
         self.child = None
 
     def __enter__(self):
@@ -50,7 +52,7 @@ class Dpu:
         self.stop()
 
     def start(self):
-        lcores = ",".join(f"{i}@0" for i in range(self.workers + 1))
+        lcores = ",".join(f"{i}@{self.cpus[i % len(self.cpus)]}" for i in range(self.workers + 1))
         # a netdev by its name, or another device by what DPDK calls it
         devices = [f"--vdev={port}" if port.startswith("net_") else
                    f"--vdev=net_af_packet{i},iface={port}{self.frames}"

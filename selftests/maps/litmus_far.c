@@ -5,6 +5,8 @@
  *
  *	PROGRAM TIMES MESSAGE	run it so often; answers "ok"
  *	map NAME		answers with the bytes of a local map, in hex
+ *	epoch NAME		publishes the next one; answers when, from and to
+ *	bare BYTES TIMES	answers with what an update of an array takes, in ns
  *
  * Exits 1 after a sentence.
  */
@@ -14,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "maps.h"
 #include "util.h"
@@ -63,9 +66,9 @@ static int load(struct bpf_object *obj, const char *graph)
 
 static int run(struct bpf_object *obj, const char *name, u32 times, u64 message)
 {
-	struct bpf_program *prog = bpf_object__find_program_by_name(obj, name);
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &message,
 		    .ctx_size_in = sizeof(message));
+	struct bpf_program *prog = bpf_object__find_program_by_name(obj, name);
 	int err = prog ? 0 : -ENOENT;
 
 	for (u32 i = 0; i < times && !err; i++)
@@ -99,17 +102,77 @@ static int print_map(struct bpf_object *obj, const char *name)
 	return err;
 }
 
-static int serve(struct bpf_object *obj)
+static int publish(const char *graph, const char *name)
 {
+	const struct fx_map_desc *d;
+	void *values = NULL;
+	struct fx_shared s;
+	u64 epoch, from;
+	int err = fx_shared_open(graph, &s);
+
+	d = err ? NULL : fx_map_find(&s.maps, name);
+	if (!err && (!d || d->cls != FX_MAP_SNAPSHOT))
+		err = -ENOENT;
+	if (!err) {
+		values = fx_calloc(d->entries, d->value_size);
+		from = fx_monotonic_ns();
+		err = fx_shared_publish(&s, d, values, &epoch);
+	}
+	if (!err)
+		printf("%llu %llu\n", from, fx_monotonic_ns());
+	free(values);
+	fx_shared_close(&s);
+	return err;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const u64 *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static int bare(u32 bytes, u32 times)
+{
+	u64 *ns = fx_calloc(times, sizeof(*ns));
+	void *value = fx_calloc(1, bytes);
+	const u32 zero = 0;
+	int err = 0, fd;
+
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "bare", sizeof(zero), bytes, 1, NULL);
+	if (fd < 0)
+		err = -errno;
+	for (u32 i = 0; i < times && !err; i++) {
+		u64 from = fx_monotonic_ns();
+
+		err = bpf_map_update_elem(fd, &zero, value, BPF_ANY) ? -errno : 0;
+		ns[i] = fx_monotonic_ns() - from;
+	}
+	qsort(ns, times, sizeof(*ns), by_size);
+	if (!err && times)
+		printf("%llu\n", ns[times / 2]);
+	if (fd >= 0)
+		close(fd);
+	free(value);
+	free(ns);
+	return err;
+}
+
+static int serve(struct bpf_object *obj, const char *graph)
+{
+	unsigned int times, bytes;
 	unsigned long long message;
 	char line[256], name[64];
-	unsigned int times;
 	int err = 0;
 
 	puts("ready");
 	while (!err && !fflush(stdout) && fgets(line, sizeof(line), stdin)) {
 		if (sscanf(line, "map %63s", name) == 1)
 			err = print_map(obj, name);
+		else if (sscanf(line, "epoch %63s", name) == 1)
+			err = publish(graph, name);
+		else if (sscanf(line, "bare %u %u", &bytes, &times) == 2)
+			err = bare(bytes, times);
 		else if (sscanf(line, "%63s %u %llu", name, &times, &message) == 3)
 			err = run(obj, name, times, message);
 		else
@@ -128,7 +191,7 @@ int main(int argc, char **argv)
 	obj = bpf_object__open_file(argv[1], NULL);
 	err = obj ? load(obj, argv[2]) : -errno;
 	if (!err)
-		err = serve(obj);
+		err = serve(obj, argv[2]);
 	if (err)
 		fprintf(stderr, "litmus-far: %s\n", strerror(-err));
 	bpf_object__close(obj);

@@ -46,8 +46,10 @@ def rows(data, size):
 class Syscall:
     """The syscall program, in a process of its own."""
 
+    program = OUT / "tests/bin/litmus-far", OUT / "selftests/maps/litmus_far.bpf.o"
+
     def __init__(self):
-        self.child = subprocess.Popen([OUT / "tests/bin/litmus-far", OUT / "selftests/maps/litmus_far.bpf.o", "remote"],
+        self.child = subprocess.Popen([*self.program, "remote"],
                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.lock = threading.Lock()
         self.answer()
@@ -155,7 +157,8 @@ class Far(Remote):
         dpu = rows(bytes.fromhex(self.dpu.client("read", name).split("\n")[1]), size)
         run = Run("map", "-j", "remote", name, program=PLAIN)
         same(run.rc, 0, run.err)
-        nic = rows(b"".join(map(bytes.fromhex, run.json["maps"][0]["devices"]["nic-w0"])), size)
+        values = run.json["maps"][0]["devices"]["nic-w0"]
+        nic = rows(b"".join(struct.pack("<Q", v) if isinstance(v, int) else bytes.fromhex(v) for v in values), size)
         syscall = rows(bytes.fromhex(self.syscall.ask("map", name)), size)
         each = len(dpu) // len(EDGES)
         return [memory[at * each:(at + 1) * each] for at, memory in enumerate((dpu, nic, nic, syscall))]

@@ -64,10 +64,11 @@ def wait(what, true):
 class Remote:
     """with Remote(lab) as r: the policy is on dpu0 and on w0, and an agent runs."""
 
-    def __init__(self, lab):
+    def __init__(self, lab, edges=(), dpus=("dpu0",)):
         self.lab = lab
         self.dpu = Dpu()
-        self.bundle = compile_bundle(graph(EDGES, "remote", nics=["w0"]), write("remote/p.bpf.c", POLICY), name="remote")
+        self.bundle = compile_bundle(graph([*EDGES, *edges], "remote", dpus, ["w0"]), write("remote/p.bpf.c", POLICY),
+                                     name="remote")
 
     def __enter__(self):
         self.dpu.start()
@@ -216,6 +217,34 @@ def snapshot_everywhere(lab):
         same((r.nic_reads()[1], r.dpu_reads()[1]), (4004, 4004))
 
 
+def one_hangs(lab):
+    """A DPU that does not answer: the others are served all the same, and it is when it is back."""
+    with Dpu("dpu1", ports=("net_ring0",)) as other, \
+            Remote(lab, [("c", "in", "{ udp: 7002 }", {"dpu": 1})], ("dpu0", "dpu1")) as r:
+        wait("the promise", lambda: r.nic_reads()[2])
+        other.child.send_signal(signal.SIGSTOP)
+        try:
+            began = time.monotonic()
+            for i in range(1, 11):
+                r.to_dpu(32)
+                wait("the sum", lambda n=i: r.map("seen")["sum"][0] == n)
+            # a round that waits for the answer takes five seconds
+            want(time.monotonic() - began < 30, "the rounds are held up:", time.monotonic() - began)
+            # what the other has put may be missing
+            same(r.nic_reads()[2], False)
+            # the command says who is away
+            run = Run("publish", "remote", "limits", write("values", "[9, 1]"))
+            want("dpu1" in run.err, run.err)
+            wait("the epoch", lambda: r.dpu_reads()[1] == 1001)
+        finally:
+            other.child.send_signal(signal.SIGCONT)
+        wait("the promise", lambda: r.nic_reads()[2])
+        epoch = struct.pack("<3Q", 1, 9, 1).hex()
+        wait("the epoch", lambda: other.client("read", "limits").split()[4] == epoch)
+        r.to_nic(50)
+        wait("what the NIC wrote", lambda: r.dpu_reads()[::2] == (50, True))
+
+
 def one_agent(lab):
     with Remote(lab) as r:
         run = Run("agent", "remote")
@@ -230,4 +259,4 @@ def one_agent(lab):
 
 if __name__ == "__main__":
     os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=1")
-    sys.exit(main(tests_of(DpuLab(), [counts_of_both, bounded_both_ways, snapshot_everywhere, one_agent])))
+    sys.exit(main(tests_of(DpuLab(), [counts_of_both, bounded_both_ways, snapshot_everywhere, one_hangs, one_agent])))
