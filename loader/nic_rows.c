@@ -153,6 +153,8 @@ int fx_nic_views_read(const char *graph, struct fx_nic_views *v)
 	}
 	if (!err)
 		err = fx_dpu_views_read(graph, v);
+	if (!err)
+		fx_agent_look(graph, &v->agent);
 	if (err)
 		fx_nic_views_free(v);
 	fx_words_free(&subs);
@@ -282,6 +284,7 @@ void fx_nic_views_put(struct json_object *o, const struct fx_nic_views *v)
 				fx_json_put(o, key[dpu], views_json(v, dpu));
 				break;
 			}
+	fx_agent_put(o, &v->agent);
 }
 
 struct json_object *fx_nic_graph_json(const struct fx_nic_views *v)
@@ -336,4 +339,6 @@ void fx_nic_views_print(const struct fx_nic_views *v)
 			       d->total[dir].no_edge, d->total[dir].malformed,
 			       d->total[dir].malformed_refused, fx_nic_state(d));
 	}
+	if (*fx_agent_text(&v->agent))
+		printf("\nagent %u: %s\n", v->agent.pid, fx_agent_text(&v->agent));
 }

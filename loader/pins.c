@@ -459,6 +459,8 @@ static void remove_nics(struct fx_pins *p)
 enum fx_rc fx_pins_remove(struct fx_pins *p)
 {
 	remove_nics(p);
+	/* what says that there are maps ends before they do */
+	unlinkat(p->fd, "shared/@maps", 0);
 	remove_dir(p->fd, "shared");
 	unlinkat(p->fd, "link", 0);
 	fx_pins_remove_sub(p, "next");

@@ -44,6 +44,7 @@ struct fx_session {
 	char *policy;			/* the ops' name */
 	bool loaded;			/* the graph is there for us to remove */
 	bool kernel_repaired;
+	bool agent_started;
 	bool ours;			/* the pins are this attach's to remove */
 };
 
@@ -531,6 +532,8 @@ void fx_session_repaired(const struct fx_session *s, struct fx_words *names)
 		fx_nics_repaired(s->nics, names);
 	if (s->dpus)
 		fx_dpus_repaired(s->dpus, names);
+	if (s->agent_started)
+		fx_words_add(names, "agent");
 }
 
 /* ---- all of it -------------------------------------------------------- */
@@ -582,7 +585,7 @@ static enum fx_rc pin_maps(struct fx_session *s, enum fx_rc rc)
 	enum fx_rc pinned = fx_maps_pin(s->maps, s->pins);
 
 	if (pinned == FX_RC_OK)
-		pinned = fx_agent_start(graph_name(s));
+		pinned = fx_agent_start(graph_name(s), &s->agent_started);
 	return rc == FX_RC_OK ? pinned : rc;
 }
 
@@ -666,7 +669,7 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 fail:
 	/* undo: nothing of what was made stays; what was there does */
 	if (s->pins && s->ours)
-		fx_pins_remove(s->pins);
+		fx_session_unpin(graph_name(s), s->pins);
 	else if (s->pins)
 		rmdir(s->pins->dir);	/* only when nothing is in it */
 	s->opt.pin = opt->replace || s->kernel_repaired;

@@ -2,47 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """fabricctl events tells of network devices with the words of the module's events."""
 
-import json
 import os
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
-from netlab import Attached, Lab, Peer, Port, compile_bundle, frame, graph, nothing_left, ours, sh, tests_of  # noqa: E402
-from fxtest import SANITIZED, Run, main, same, want  # noqa: E402
+from netlab import Attached, Events, Lab, Peer, Port, compile_bundle, frame, graph, nothing_left, ours, sh, tests_of  # noqa: E402
+from fxtest import Run, main, same, want  # noqa: E402
 
 EDGES = [("a", "in", "{ udp: 7000 }"), ("no", "in", "{ udp: 7001 }", {"priority": 1})]
-WAIT_S = 30
-
-
-class Events:
-    """with Events(...) as e: fabricctl events runs; e.until(f) waits for one that f takes."""
-
-    def __init__(self, *args):
-        self.args = args
-        self.got = []
-
-    def __enter__(self):
-        self.child = subprocess.Popen([SANITIZED, "events", "-j", "-t", f"{WAIT_S}s", *self.args], text=True,
-                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        # what is counted from here on is news to it
-        time.sleep(1)
-        return self
-
-    def until(self, takes):
-        for line in self.child.stdout:
-            self.got.append(json.loads(line))
-            if takes(self.got[-1]):
-                return self.got[-1]
-        raise AssertionError(f"only {self.got}; {self.child.stderr.read()}")
-
-    def __exit__(self, *_):
-        self.child.send_signal(signal.SIGINT)
-        _, self.told = self.child.communicate(timeout=WAIT_S)
 
 
 def verdicts(lab):
@@ -108,7 +77,7 @@ def ends(_):
         with Events("lab", "-n", "1") as e:
             same(Run("bypass", "lab").rc, 0)
             e.until(lambda ev: True)
-            same(e.child.wait(WAIT_S), 0)
+            same(e.child.wait(60), 0)
     run = Run("events", "nobody", "-t", "300ms")
     same(run.rc, 2)
     want("insmod" in run.err, run.err)
