@@ -11,6 +11,7 @@
 
 #include "agent.h"
 #include "diag.h"
+#include "owner.h"
 #include "pins.h"
 #include "system.h"
 #include "util.h"
@@ -50,7 +51,8 @@ static enum fx_rc serve(const char *graph, struct fx_shared *s,
 		return FX_RC_SYSTEM;
 	}
 	/* half of an attach, or of a detach: look again */
-	while (y && born && generation(s) == born && !*end) {
+	while (y && born && generation(s) == born && !*end &&
+	       fx_owner_of(graph) != FX_HOLDER_DIED) {
 		fx_agent_life_beat(life);
 		fx_sync_round(y);
 		*end = poll(&fd, 1, fx_sync_interval_ms(y)) > 0;
@@ -76,7 +78,8 @@ static enum fx_rc run(const char *graph, struct fx_shared *s, int signals)
 	}
 	while (rc == FX_RC_OK && !end && !err) {
 		/* detached; what is there by now has an agent of its own */
-		end = !fx_agent_life_counts(life, s);
+		end = !fx_agent_life_counts(life, s) ||
+		      fx_owner_of(graph) == FX_HOLDER_DIED;
 		if (!end)
 			rc = serve(graph, s, life, signals, &end);
 		if (end || rc != FX_RC_OK)
@@ -92,6 +95,7 @@ static enum fx_rc run(const char *graph, struct fx_shared *s, int signals)
 			fx_pause_ms(10);
 	}
 	fx_agent_life_end(life);
+	fx_owner_sweep(graph);
 	if (!err || err == -ENOENT)
 		return rc;
 	fx_err("the maps of graph '%s' cannot be read: %s", graph, strerror(-err));

@@ -9,6 +9,7 @@
 #include "nic.h"
 #include "nic_events.h"
 #include "nic_rows.h"
+#include "owner.h"
 #include "pins.h"
 #include "system.h"
 #include "util.h"
@@ -285,6 +286,8 @@ void fx_nic_watch_look(struct fx_nic_watch *w, fx_nic_event_fn *tell_fn, void *a
 	for (u32 i = 0; i < graphs.n; i++)
 		look_at(w, graphs.word[i]);
 	fx_words_free(&graphs);
+	/* it was told of */
+	fx_owner_sweep_all();
 	for (u32 i = 0; i < w->n; i++) {
 		struct seen *s = &w->seen[i];
 

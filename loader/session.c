@@ -16,6 +16,7 @@
 #include "maps.h"
 #include "names.h"
 #include "nic.h"
+#include "owner.h"
 #include "pins.h"
 #include "refusal.h"
 #include "session.h"
@@ -46,6 +47,8 @@ struct fx_session {
 	bool kernel_repaired;
 	bool agent_started;
 	bool ours;			/* the pins are this attach's to remove */
+	bool owns;			/* on devices, and not to outlive this process */
+	int owner;			/* holds the pins then, or -1 */
 };
 
 static const char *graph_name(const struct fx_session *s)
@@ -391,6 +394,17 @@ out:
 	return rc;
 }
 
+/* What another process holds ends with that, and can be neither swapped nor mended. */
+static enum fx_rc check_owner(const struct fx_session *s)
+{
+	if (fx_owner_of(graph_name(s)) == FX_HOLDER_NONE)
+		return FX_RC_OK;
+	fx_err("the policy of graph '%s' is not pinned, it ends with the process that attached it; end that, then attach%s",
+	       graph_name(s), s->opt.replace ? " without --replace" :
+	       s->opt.repair ? " without --repair" : "");
+	return FX_RC_INPUT;
+}
+
 /* What is on devices already is there to be replaced or mended, or in the way. */
 static enum fx_rc check_nics(struct fx_session *s)
 {
@@ -443,13 +457,16 @@ static enum fx_rc check_pins(struct fx_session *s)
 		s->ours = true;
 		return FX_RC_OK;
 	}
-	if (s->bundle->object)
+	/* nor may what is pinned end with this process */
+	if (s->bundle->object && !s->owns)
 		return FX_RC_OK;
 	link = fx_pins_link(s->pins);
-	if (link >= 0) {
+	if (link >= 0)
 		close(link);
-		fx_err("graph '%s' has a pinned policy in the module, and the bundle has no part for that; `fabricctl detach %s`, then attach",
-		       graph_name(s), graph_name(s));
+	if (link != -ENOENT) {
+		fx_err("graph '%s' has a pinned policy in the module%s; `fabricctl detach %s`, then attach",
+		       graph_name(s), s->bundle->object ? "" :
+		       ", and the bundle has no part for that", graph_name(s));
 		return FX_RC_INPUT;
 	}
 	s->ours = true;
@@ -612,6 +629,7 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 	enum fx_rc rc = FX_RC_SYSTEM;
 
 	*out = NULL;
+	s->owner = -1;
 	s->bundle = bundle;
 	s->opt = *opt;
 	s->opt.pin |= opt->replace || opt->repair;
@@ -621,8 +639,9 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 		if (!s->nl)
 			goto fail;
 	}
+	s->owns = !s->opt.pin && (bundle->n_nic || bundle->n_dpu);
 	rc = check_system(bundle->object);
-	if (rc == FX_RC_OK && s->opt.pin)
+	if (rc == FX_RC_OK && (s->opt.pin || s->owns))
 		rc = fx_pins_lock(graph_name(s), !opt->repair, &s->pins);
 	if (rc == FX_RC_OK && opt->repair && !s->pins) {
 		fx_err("graph '%s' has nothing pinned to repair; attach it without --repair",
@@ -630,11 +649,15 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 		rc = FX_RC_INPUT;
 	}
 	if (rc == FX_RC_OK)
+		rc = check_owner(s);
+	if (rc == FX_RC_OK)
 		rc = check_nics(s);
 	if (rc == FX_RC_OK)
 		rc = check_dpus(s);
 	if (rc == FX_RC_OK)
 		rc = check_pins(s);
+	if (rc == FX_RC_OK && s->owns)
+		rc = fx_owner_take(s->pins, &s->owner);
 	/* what libbpf says of an object is told in our own words */
 	fx_bpflog_start(opt->verbose);
 	s->maps = fx_maps_new(graph_name(s), &bundle->maps,
@@ -660,21 +683,31 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 		s->policy = fx_strdup(fx_nics_policy(s->nics));
 	if (!s->policy && s->dpus)
 		s->policy = fx_strdup(fx_dpus_policy(s->dpus));
-	if (s->opt.pin) {
-		fx_pins_unlock(s->pins);
-		s->pins = NULL;
-	}
+	fx_pins_unlock(s->pins);
+	s->pins = NULL;
 	*out = s;
 	return FX_RC_OK;
 fail:
 	/* undo: nothing of what was made stays; what was there does */
-	if (s->pins && s->ours)
+	if (s->pins && s->ours && s->owner < 0)
 		fx_session_unpin(graph_name(s), s->pins);
-	else if (s->pins)
+	else if (s->pins && s->owner < 0)
 		rmdir(s->pins->dir);	/* only when nothing is in it */
 	s->opt.pin = opt->replace || s->kernel_repaired;
 	fx_session_close(s);
 	return rc;
+}
+
+/* The pins of what ended; whoever finds them later removes them as well. */
+static void unpin_owned(struct fx_session *s)
+{
+	if (s->owner < 0)
+		return;
+	if (!s->pins)
+		fx_pins_lock(graph_name(s), false, &s->pins);
+	if (s->pins)
+		fx_session_unpin(graph_name(s), s->pins);
+	close(s->owner);
 }
 
 void fx_session_close(struct fx_session *s)
@@ -683,6 +716,7 @@ void fx_session_close(struct fx_session *s)
 		return;
 	fx_dpus_close(s->dpus);
 	fx_nics_close(s->nics);
+	unpin_owned(s);
 	fx_maps_free(s->maps);
 	/* a pinned link outlives its descriptor, another ends with it */
 	bpf_link__destroy(s->link);

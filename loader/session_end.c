@@ -8,6 +8,7 @@
 #include "diag.h"
 #include "dpus.h"
 #include "nic.h"
+#include "owner.h"
 #include "pins.h"
 #include "session.h"
 #include "system.h"
@@ -115,6 +116,11 @@ static enum fx_rc detach_nics(const char *graph)
 
 enum fx_rc fx_session_detach(const char *graph)
 {
+	if (fx_owner_of(graph) == FX_HOLDER_LIVES) {
+		fx_err("the policy of graph '%s' belongs to the process that attached it: end that process, or `fabricctl bypass %s`",
+		       graph, graph);
+		return FX_RC_INPUT;
+	}
 	if (!fx_sys_module() && (fx_nics_pinned(graph) || fx_dpus_pinned(graph)))
 		return detach_nics(graph);
 	return detach(graph);

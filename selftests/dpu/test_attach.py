@@ -78,9 +78,18 @@ def in_the_foreground(_):
         # nor does it outlive a command that is killed
         child = subprocess.Popen([SANITIZED, "attach", bundle], stderr=subprocess.DEVNULL)
         becomes(dpu, "graph", "lab")
+        end = time.monotonic() + 20
+        while not Run("list", "-j").json and time.monotonic() < end:
+            time.sleep(0.1)
+        same([(o["graph"], [(d["dpu"], d["state"]) for d in o["dpu"]]) for o in Run("list", "-j").json],
+             [("lab", [("dpu0", "attached")])])
+        refused(Run("detach", "lab"), "the process that attached it")
+        refused(Run("attach", "--replace", bundle), "the process that attached it")
         child.kill()
         child.wait(20)
         becomes(dpu, "graph", "")
+        # what it left among the pins, the next command removes
+        refused(Run("show", "lab"), "")
     nothing_left()
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "dpu"))
 sys.dont_write_bytecode = True
 from dpulab import WAIT_S, Dpu, DpuLab, graph  # noqa: E402
-from netlab import Events, Peer, Port, compile_bundle, frame, nothing_left, ours, sh, tests_of  # noqa: E402
+from netlab import Events, Foreground, Peer, Port, compile_bundle, frame, nothing_left, ours, sh, tests_of  # noqa: E402
 from fxtest import Run, main, same, want, write  # noqa: E402
 
 # the DPU's wire is v0; what goes to w0 is the network device's
@@ -276,6 +276,36 @@ def agent_ends(lab):
     nothing_left(before)
 
 
+def in_the_foreground(lab):
+    """Maps and an agent for as long as the command: one that is killed leaves no pins, which the agent sees to."""
+    before, maps = ours(), agents_maps()
+    r = Remote(lab)
+    r.dpu.start()
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with Foreground(r.bundle) as child:
+            agent = r.agent()
+            want(agent, "no agent runs")
+            r.to_dpu(32, 5)
+            r.to_nic(32, 3)
+            wait("the sums", lambda: r.map("seen")["sum"] == [5, 3])
+            same(Run("publish", "remote", "limits", write("values", "[1, 2]")).rc, 0)
+            same((r.nic_reads()[1], r.dpu_reads()[1]), (1002, 1002))
+            child.send_signal(number)
+            child.wait(60)
+        wait("the agent's end", lambda: not Path(f"/proc/{agent}").exists())
+        wait("the maps' end", lambda: agents_maps() <= maps)
+        nothing_left(before)
+    # and one that is stopped is in nobody's way
+    with Foreground(r.bundle) as child:
+        agent = r.agent()
+        os.kill(agent, signal.SIGSTOP)
+        child.kill()
+    want("remote" not in Run("list").out, "it is listed")
+    wait("the agent's end", lambda: not Path(f"/proc/{agent}").exists())
+    nothing_left(before)
+    r.dpu.stop()
+
+
 def one_agent(lab):
     with Remote(lab) as r:
         run = Run("agent", "remote")
@@ -290,4 +320,4 @@ def one_agent(lab):
 
 if __name__ == "__main__":
     os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=1")
-    sys.exit(main(tests_of(DpuLab(), [counts_of_both, bounded_both_ways, snapshot_everywhere, agent_ends, one_agent])))
+    sys.exit(main(tests_of(DpuLab(), [counts_of_both, bounded_both_ways, snapshot_everywhere, agent_ends, in_the_foreground, one_agent])))
