@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "artifact.h"
+#include "flow_mask.h"
 
 static int refuse(char *why, const char *part, const char *what)
 {
@@ -114,16 +115,12 @@ static int check_object(struct fx_dpu_image *img, char *why)
 
 static const char *flow_wrong(const struct fx_nic_flow *f, const struct fx_dpu_artifact *a)
 {
-	const u8 *key = (const u8 *)&f->key, *mask = (const u8 *)&f->mask;
 	static const u8 none[sizeof(f->reserved)];
 
 	if (f->edge >= a->count[FX_SECT_EDGE] || f->cls >= a->count[FX_SECT_CLASS] ||
 	    (f->dir != FX_DIR_IN && f->dir != FX_DIR_OUT) || f->priority > 7)
 		return "a flow is of no edge of the graph";
-	for (size_t i = 0; i < sizeof(f->key); i++)
-		if ((mask[i] && mask[i] != 0xff) || key[i] & ~mask[i])
-			return "a flow has a mask that cannot be";
-	if (f->mask.mask || f->mask.reserved)
+	if (!fx_flow_mask_ok(f))
 		return "a flow has a mask that cannot be";
 	if (f->redirect || memcmp(f->reserved, none, sizeof(none)))
 		return "a flow has a redirect, and a DPU has no queues for it";

@@ -6,74 +6,17 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent.h"
 #include "diag.h"
+#include "owner.h"
 #include "pins.h"
 #include "system.h"
 #include "util.h"
 
-#define LOCK		"@agent"
-#define LOCK_TRIES	20		/* of 10 ms: somebody may only look */
 #define START_TRIES	500		/* of 10 ms */
-
-static void pause_ms(u32 ms)
-{
-	const struct timespec t = { ms / 1000, ms % 1000 * 1000000L };
-
-	nanosleep(&t, NULL);
-}
-
-/* ---- the lock ---------------------------------------------------------- */
-
-/* Take the lock: a descriptor that holds it, -EBUSY or another -errno. */
-static int take_lock(const struct fx_shared *s, int how, u32 tries)
-{
-	char *path = fx_asprintf("%s/" LOCK, s->dir);
-	int fd, err = 0;
-
-	if (mkdir(path, 0700) && errno != EEXIST)
-		err = -errno;
-	fd = err ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (!err && fd < 0)
-		err = -errno;
-	free(path);
-	for (u32 i = 0; !err && flock(fd, how | LOCK_NB); i++) {
-		if (errno != EWOULDBLOCK && errno != EINTR)
-			err = -errno;
-		else if (i >= tries)
-			err = -EBUSY;
-		else
-			pause_ms(10);
-	}
-	if (err && fd >= 0)
-		close(fd);
-	return err ? err : fd;
-}
-
-bool fx_agent_runs(const struct fx_shared *s)
-{
-	int fd = take_lock(s, LOCK_SH, 0);
-
-	if (fd >= 0)
-		close(fd);
-	return fd == -EBUSY;
-}
-
-bool fx_agent_needed(const struct fx_shared *s)
-{
-	for (u32 i = 0; i < s->maps.n; i++)
-		if (s->n_remote && (s->maps.map[i].cls == FX_MAP_COUNTER ||
-				    s->maps.map[i].cls == FX_MAP_SNAPSHOT ||
-				    s->maps.map[i].cls == FX_MAP_BOUNDED))
-			return true;
-	return false;
-}
 
 /* ---- the process ------------------------------------------------------- */
 
@@ -93,21 +36,24 @@ static u32 generation(const struct fx_shared *s)
 }
 
 /* With the maps as they are now, until there are others or a signal comes. */
-static enum fx_rc serve(const char *graph, struct fx_shared *s, int signals, bool *end)
+static enum fx_rc serve(const char *graph, struct fx_shared *s,
+			struct fx_agent_life *life, int signals, bool *end)
 {
 	struct pollfd fd = { .fd = signals, .events = POLLIN };
 	const u32 born = generation(s);
 	struct fx_sync *y;
 	int err;
 
-	y = fx_sync_new(graph, s, &err);
+	y = fx_sync_new(graph, s, life, &err);
 	if (!y && err != -ENOENT) {
 		fx_err("the maps of graph '%s' cannot be opened: %s", graph,
 		       strerror(-err));
 		return FX_RC_SYSTEM;
 	}
 	/* half of an attach, or of a detach: look again */
-	while (y && born && generation(s) == born && !*end) {
+	while (y && born && generation(s) == born && !*end &&
+	       fx_owner_of(graph) != FX_HOLDER_DIED) {
+		fx_agent_life_beat(life);
 		fx_sync_round(y);
 		*end = poll(&fd, 1, fx_sync_interval_ms(y)) > 0;
 	}
@@ -119,26 +65,23 @@ static enum fx_rc serve(const char *graph, struct fx_shared *s, int signals, boo
 
 static enum fx_rc run(const char *graph, struct fx_shared *s, int signals)
 {
+	struct fx_agent_life *life;
 	enum fx_rc rc = FX_RC_OK;
 	bool end = false;
-	int lock, err = 0;
+	int err;
 
-	lock = take_lock(s, LOCK_EX, LOCK_TRIES);
-	if (lock < 0) {
-		fx_err("graph '%s': %s", graph, lock == -EBUSY ?
-		       "its agent runs already" : strerror(-lock));
-		return lock == -EBUSY ? FX_RC_INPUT : FX_RC_SYSTEM;
+	err = fx_agent_life_begin(s, &life);
+	if (err) {
+		fx_err("graph '%s': %s", graph, err == -EBUSY ?
+		       "its agent runs already" : strerror(-err));
+		return err == -EBUSY ? FX_RC_INPUT : FX_RC_SYSTEM;
 	}
 	while (rc == FX_RC_OK && !end && !err) {
-		struct stat here, there;
-		char *path = fx_asprintf("%s/" LOCK, s->dir);
-
 		/* detached; what is there by now has an agent of its own */
-		end = fstat(lock, &here) || lstat(path, &there) ||
-		      here.st_ino != there.st_ino;
-		free(path);
+		end = !fx_agent_life_counts(life, s) ||
+		      fx_owner_of(graph) == FX_HOLDER_DIED;
 		if (!end)
-			rc = serve(graph, s, signals, &end);
+			rc = serve(graph, s, life, signals, &end);
 		if (end || rc != FX_RC_OK)
 			break;
 		fx_shared_close(s);
@@ -149,9 +92,10 @@ static enum fx_rc run(const char *graph, struct fx_shared *s, int signals)
 		else if (err == -ENOENT)
 			break;
 		if (!err && !s->maps.n)
-			pause_ms(10);
+			fx_pause_ms(10);
 	}
-	close(lock);
+	fx_agent_life_end(life);
+	fx_owner_sweep(graph);
 	if (!err || err == -ENOENT)
 		return rc;
 	fx_err("the maps of graph '%s' cannot be read: %s", graph, strerror(-err));
@@ -210,28 +154,57 @@ static void become_agent(const char *graph)
 	_exit(1);
 }
 
-enum fx_rc fx_agent_start(const char *graph)
+/* One that gives no sign of life any more makes room. */
+static enum fx_rc end_hung(const char *graph)
 {
+	struct fx_agent_view v;
+	int err;
+
+	fx_agent_look(graph, &v);
+	if (v.state != FX_AGENT_HANGS)
+		return FX_RC_OK;
+	err = fx_agent_finish(fx_agent_grab(graph), 0);
+	/* it ended, or went on, in this moment */
+	fx_agent_look(graph, &v);
+	if (v.state != FX_AGENT_HANGS)
+		return FX_RC_OK;
+	fx_err("the agent of graph '%s', process %u, hangs and cannot be ended: %s",
+	       graph, v.pid, err == -ESRCH ? "it is of another PID namespace" :
+	       strerror(-err));
+	return FX_RC_SYSTEM;
+}
+
+enum fx_rc fx_agent_start(const char *graph, bool *started)
+{
+	bool runs = true, start = false;
+	enum fx_rc rc = FX_RC_OK;
 	struct fx_shared s;
 	int status = 0;
-	bool runs = true;
 	pid_t pid;
 
 	/* a graph without maps, or the maps of which are no one else's */
-	if (fx_shared_open(graph, &s) || !fx_agent_needed(&s) || fx_agent_runs(&s))
+	if (fx_shared_open(graph, &s) || !fx_agent_needed(&s))
 		goto out;
+	rc = end_hung(graph);
+	if (rc != FX_RC_OK || fx_agent_runs(&s))
+		goto out;
+	start = true;
 	pid = fork();
 	if (!pid)
 		become_agent(graph);
 	runs = pid > 0 && waitpid(pid, &status, 0) == pid && !status;
 	for (u32 i = 0; runs && !fx_agent_runs(&s); i++) {
-		pause_ms(10);
+		fx_pause_ms(10);
 		runs = i < START_TRIES;
 	}
-	if (!runs)
+	if (!runs) {
 		fx_err("the agent of graph '%s' does not start; `fabricctl agent %s` says why",
 		       graph, graph);
+		rc = FX_RC_SYSTEM;
+	}
 out:
+	if (started)
+		*started = start && rc == FX_RC_OK;
 	fx_shared_close(&s);
-	return runs ? FX_RC_OK : FX_RC_SYSTEM;
+	return rc;
 }

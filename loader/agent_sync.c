@@ -36,6 +36,7 @@ struct remote {
 struct fx_sync {
 	const char *graph;
 	const struct fx_shared *s;
+	struct fx_agent_life *life;
 	int *home;			/* per map, -1 where nothing is to be copied */
 	struct remote *remote;
 	u64 counted;
@@ -112,13 +113,15 @@ static u32 limit_of(const struct fx_shared *s)
 	return ms ? ms : 1;
 }
 
-struct fx_sync *fx_sync_new(const char *graph, const struct fx_shared *s, int *err)
+struct fx_sync *fx_sync_new(const char *graph, const struct fx_shared *s,
+			    struct fx_agent_life *life, int *err)
 {
 	struct fx_sync *y = fx_calloc(1, sizeof(*y));
 
 	y->graph = graph;
 	y->s = s;
 	y->limit_ms = limit_of(s);
+	y->life = life;
 	y->home = fx_calloc(s->maps.n + 1, sizeof(*y->home));
 	y->remote = fx_calloc(s->n_remote + 1, sizeof(*y->remote));
 	for (u32 i = 0; i < s->maps.n; i++)
@@ -180,6 +183,7 @@ static int look_at_maps(struct fx_sync *y, struct remote *r)
 		const struct fx_map_desc *d = &y->s->maps.map[i];
 		int err = -ENOENT;
 
+		fx_agent_life_beat(y->life);
 		if (copied(d) || r->shard[i] >= 0)
 			err = r->ops->has(r->memory, d);
 		if (err && err != -ENOENT)
@@ -230,6 +234,7 @@ static void visit(struct fx_sync *y, struct remote *r)
 	r->here = false;
 	if (!r->memory && fx_monotonic_ns() < r->retry)
 		return;
+	fx_agent_life_beat(y->life);
 	if (!r->memory)
 		err = r->ops->open(r->name, y->graph, y->limit_ms, &r->memory);
 	if (!err && !catch_up(r))
@@ -272,6 +277,7 @@ static void count(struct fx_sync *y, struct remote *r)
 
 		if (r->shard[i] < 0 || !r->has[i])
 			continue;
+		fx_agent_life_beat(y->life);
 		err = r->ops->read(r->memory, d, sums);
 		for (u32 j = 0; j < d->entries && !err; j++)
 			err = keep_count(r->shard[i], j, sums[j], r->life);
@@ -300,6 +306,7 @@ static void give_table(struct fx_sync *y, u32 map)
 		/* it may be newer than @id, and is then given again: the same */
 		if (!table && (fx_shared_snapshot(y->s, d, &table) || !table))
 			return;
+		fx_agent_life_beat(y->life);
 		err = r->ops->publish(r->memory, d, table);
 		if (!err) {
 			r->table[map] = id;
@@ -362,8 +369,10 @@ static int write_home(struct fx_sync *y, u32 map, u32 row, const u8 *value)
 static int bring(struct fx_sync *y, struct remote *r, u32 map, u8 *home, u8 *theirs)
 {
 	const struct fx_map_desc *d = &y->s->maps.map[map];
-	int err = r->ops->read(r->memory, d, theirs);
+	int err;
 
+	fx_agent_life_beat(y->life);
+	err = r->ops->read(r->memory, d, theirs);
 	for (u32 i = 0; i < d->entries && !err; i++) {
 		u8 *far = row_at(d, home, d->entries + i);
 
@@ -377,13 +386,17 @@ static int bring(struct fx_sync *y, struct remote *r, u32 map, u8 *home, u8 *the
 static int take(struct fx_sync *y, struct remote *r, u32 map, u8 *home, u8 *theirs)
 {
 	const struct fx_map_desc *d = &y->s->maps.map[map];
-	int err = r->ops->read(r->memory, d, theirs);
+	int err;
 
+	fx_agent_life_beat(y->life);
+	err = r->ops->read(r->memory, d, theirs);
 	for (u32 i = 0; i < d->entries && !err; i++) {
 		u8 *far = row_at(d, theirs, d->entries + i);
 		bool newer = take_newer(d, far, row_at(d, home, i));
 
 		newer |= take_newer(d, far, row_at(d, home, d->entries + i));
+		if (newer)
+			fx_agent_life_beat(y->life);
 		if (newer)
 			err = r->ops->write(r->memory, d, d->entries + i, far);
 	}
@@ -429,6 +442,7 @@ static void sync_bounded(struct fx_sync *y, u32 map)
 	for (u32 i = 0; i < y->s->n_remote; i++) {
 		struct remote *r = &y->remote[i];
 
+		fx_agent_life_beat(y->life);
 		if (r->here && r->has[map])
 			check(r, r->ops->write(r->memory, d, 2 * d->entries, row));
 	}

@@ -12,15 +12,9 @@
 #include "json.h"
 #include "util.h"
 
-/* The place of the graph that is the DPU, or FX_PLACE_NONE. */
-static u32 find_place(const struct fx_image *img, const char *dpu)
+static u32 find_dpu(const struct fx_bundle *b, const char *dpu)
 {
-	for (u32 i = 0; i < img->hdr->count[FX_SECT_PLACE]; i++)
-		if (img->place[i].kind == FX_PLACE_DPU &&
-		    img->place[i].match_kind == FX_MATCH_DPU &&
-		    !strcmp(img->place[i].match, dpu))
-			return i;
-	return FX_PLACE_NONE;
+	return fx_bundle_place(&b->image, FX_PLACE_DPU, FX_MATCH_DPU, dpu);
 }
 
 static const char *artifact_wrong(const struct fx_bundle *b, const struct fx_bundle_dpu *d,
@@ -65,7 +59,7 @@ static enum fx_rc read_dpu(const struct fx_bundle_source *s, struct fx_bundle *b
 	if (!flows)
 		return FX_RC_INPUT;
 	*d = (struct fx_bundle_dpu){
-		.place = find_place(&b->image, dpu),
+		.place = find_dpu(b, dpu),
 		.artifact = artifact->data, .artifact_size = artifact->size,
 		.object = object->data, .object_size = object->size,
 		.flow = flows->data, .n_flow = flows->size / sizeof(*d->flow),
@@ -107,7 +101,7 @@ enum fx_rc fx_bundle_read_dpus(const struct fx_bundle_source *s, struct fx_bundl
 
 		if (json_object_is_type(o, json_type_object) &&
 		    fx_json_get_str(o, "dpu", &dpu) && fx_dpu_name_ok(dpu))
-			place = find_place(&b->image, dpu);
+			place = find_dpu(b, dpu);
 		if (place == FX_PLACE_NONE || known(b, place))
 			return fx_bundle_unsound(s, manifest, "it names a DPU that is not the graph's");
 		rc = read_dpu(s, b, dpu);

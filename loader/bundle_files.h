@@ -52,6 +52,9 @@ enum fx_rc fx_bundle_read_kernel(const struct fx_bundle_source *s, struct fx_bun
 enum fx_rc fx_bundle_read_nics(const struct fx_bundle_source *s, struct fx_bundle *b,
 			       struct json_object *about);
 void fx_bundle_free_nics(struct fx_bundle *b);
+/* The place of the graph that a device is, or FX_PLACE_NONE. */
+u32 fx_bundle_place(const struct fx_image *img, u32 kind, u32 match_kind,
+		    const char *match);
 /* What is wrong with the flows of a place, or NULL. */
 const char *fx_bundle_flows_wrong(const struct fx_image *img, u32 place,
 				  struct fx_nic_flow *flow, u32 n);

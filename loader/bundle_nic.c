@@ -9,6 +9,7 @@
 
 #include "bundle.h"
 #include "bundle_files.h"
+#include "flow_mask.h"
 #include "json.h"
 #include "util.h"
 
@@ -37,18 +38,11 @@ static bool crosses(const struct fx_class_desc *c, u8 dir, u32 place)
 	return false;
 }
 
-/* The mask has whole bytes, and the key nothing where the mask has none. */
-static bool key_ok(const struct fx_nic_flow *f)
+/* All of a queue pair's number or none, and one that is nobody's or can be. */
+static bool qp_ok(const struct fx_nic_flow *f)
 {
-	const u8 *key = (const u8 *)&f->key, *mask = (const u8 *)&f->mask;
-
-	for (size_t i = 0; i < sizeof(f->key); i++)
-		if ((mask[i] && mask[i] != 0xff) || key[i] & ~mask[i])
-			return false;
-	if (f->mask.qp && (f->mask.qp != ~0U || f->key.qp > FX_QP_MAX ||
-			   (f->key.qp && f->key.qp < FX_QP_MIN)))
-		return false;
-	return !f->mask.mask && !f->mask.reserved;
+	return !f->mask.qp || (f->mask.qp == ~0U && f->key.qp <= FX_QP_MAX &&
+			       (!f->key.qp || f->key.qp >= FX_QP_MIN));
 }
 
 static const char *flow_wrong(const struct fx_image *img, const struct fx_nic_flow *f,
@@ -65,7 +59,7 @@ static const char *flow_wrong(const struct fx_image *img, const struct fx_nic_fl
 		return "a flow is of an edge that does not cross the device";
 	if (f->bytes != img->edge[f->edge].bytes || f->priority != c->priority)
 		return "a flow says other bytes or another priority than the graph";
-	if (!key_ok(f))
+	if (!fx_flow_mask_ok(f) || !qp_ok(f))
 		return "a flow has a mask that cannot be";
 	if (f->redirect >= FX_QUEUE_KINDS || (f->redirect && f->dir != FX_DIR_IN) ||
 	    memcmp(f->reserved, none, sizeof(none)))
@@ -111,15 +105,19 @@ const char *fx_bundle_flows_wrong(const struct fx_image *img, u32 place,
 
 /* ---- files ------------------------------------------------------------ */
 
-/* The place of the graph that is the device, or FX_PLACE_NONE. */
-static u32 find_place(const struct fx_image *img, const char *netdev)
+u32 fx_bundle_place(const struct fx_image *img, u32 kind, u32 match_kind,
+		    const char *match)
 {
 	for (u32 i = 0; i < img->hdr->count[FX_SECT_PLACE]; i++)
-		if (img->place[i].kind == FX_PLACE_NIC &&
-		    img->place[i].match_kind == FX_MATCH_NETDEV &&
-		    !strcmp(img->place[i].match, netdev))
+		if (img->place[i].kind == kind && img->place[i].match_kind == match_kind &&
+		    !strcmp(img->place[i].match, match))
 			return i;
 	return FX_PLACE_NONE;
+}
+
+static u32 find_netdev(const struct fx_bundle *b, const char *netdev)
+{
+	return fx_bundle_place(&b->image, FX_PLACE_NIC, FX_MATCH_NETDEV, netdev);
 }
 
 static enum fx_rc read_nic(const struct fx_bundle_source *s, struct fx_bundle *b,
@@ -132,7 +130,7 @@ static enum fx_rc read_nic(const struct fx_bundle_source *s, struct fx_bundle *b
 	enum fx_rc rc = FX_RC_INPUT;
 	const char *why = NULL;
 
-	*n = (struct fx_bundle_nic){ .place = find_place(&b->image, netdev) };
+	*n = (struct fx_bundle_nic){ .place = find_netdev(b, netdev) };
 	strcpy(n->netdev, netdev);
 	object = fx_bundle_part(s, b, object_path);
 	flows = object ? fx_bundle_part(s, b, flows_path) : NULL;
@@ -181,7 +179,7 @@ enum fx_rc fx_bundle_read_nics(const struct fx_bundle_source *s, struct fx_bundl
 		if (!json_object_is_type(o, json_type_object) ||
 		    !fx_json_get_str(o, "netdev", &netdev) ||
 		    !fx_part_name_ok(netdev) || known(b, netdev) ||
-		    find_place(&b->image, netdev) == FX_PLACE_NONE)
+		    find_netdev(b, netdev) == FX_PLACE_NONE)
 			return fx_bundle_unsound(s, manifest,
 						 "it names a network device that is not the graph's");
 		rc = read_nic(s, b, netdev);

@@ -31,6 +31,12 @@ static void header(struct listing *l)
 		       "PLACES", "CLASSES", "EDGES", "EVENTS", "STATE");
 }
 
+static void print_agent(const struct fx_nic_views *v)
+{
+	if (*fx_agent_text(&v->agent))
+		printf("; agent: %s", fx_agent_text(&v->agent));
+}
+
 static void add(const void *row, void *arg)
 {
 	const struct fx_nl_graph *g = row;
@@ -56,6 +62,7 @@ static void add(const void *row, void *arg)
 	       state);
 	for (u32 i = 0; i < v.n; i++)
 		printf("; %s: %s", v.view[i].conf.netdev, fx_nic_state(&v.view[i]));
+	print_agent(&v);
 	printf("\n");
 	free(state);
 out:
@@ -110,6 +117,7 @@ static enum fx_rc add_nics(struct listing *l, const char *graph)
 		       c->count[FX_SECT_EDGE], "-", fx_nic_state(&v.view[0]));
 		for (u32 i = 0; i < v.n; i++)
 			printf(" %s", v.view[i].conf.netdev);
+		print_agent(&v);
 		printf("\n");
 	}
 out:

@@ -96,7 +96,7 @@ static int wait_for(const char *device, const struct config *c,
 static enum fx_rc wait_for_all(const struct config *c, const struct fx_shared *s,
 			       const struct fx_map_desc *d, u64 epoch, struct fx_words *away)
 {
-	enum fx_rc rc = s->n_remote ? fx_agent_start(c->graph) : FX_RC_OK;
+	enum fx_rc rc = s->n_remote ? fx_agent_start(c->graph, NULL) : FX_RC_OK;
 
 	for (u32 i = 0; i < s->n_remote && rc == FX_RC_OK; i++) {
 		const char *device = s->remote[i].device;

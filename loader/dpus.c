@@ -323,8 +323,9 @@ enum fx_rc fx_dpus_settle(struct fx_dpus *d, bool undo, struct fx_pins *pins)
 		err = fx_dpu_settle(o->dpu, graph_of(d), undo);
 		if (err)
 			one = failed(o, err);
-		else if (!undo)
-			one = write_down(d, o, pins);
+		/* what it is to have, though it may have ended: a repair goes by that */
+		if (!undo && write_down(d, o, pins) != FX_RC_OK)
+			one = FX_RC_SYSTEM;
 		rc = rc == FX_RC_OK ? one : rc;
 	}
 	return rc;

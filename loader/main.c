@@ -5,6 +5,7 @@
 
 #include "cmd.h"
 #include "diag.h"
+#include "owner.h"
 #include "util.h"
 
 #define FX_COMMAND(x) extern const struct fx_command fx_cmd_##x;
@@ -46,6 +47,8 @@ int main(int argc, char **argv)
 		usage(stdout);
 		return FX_RC_OK;
 	}
+	/* what a killed one left is in nobody's way, nor in any list */
+	fx_owner_sweep_all();
 	for (u32 i = 0; i < ARRAY_SIZE(commands); i++)
 		if (!strcmp(argv[1], commands[i]->name))
 			return fx_report_end(fx_command_main(commands[i],

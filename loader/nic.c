@@ -69,7 +69,7 @@ static bool is_well(const struct fx_nics *n, const struct fx_nic_dev *d)
 
 	for (u32 i = 0; i < FX_NIC_LINKS && well; i++)
 		if (d->wants[fx_nic_links[i].dir])
-			well = fx_nic_link_ifindex(dir, sub, fx_nic_links[i].pin) ==
+			well = fx_nic_link_ifindex(dir, sub, i) ==
 			       (int)d->ifindex;
 	free(sub);
 	free(dir);
@@ -434,6 +434,37 @@ enum fx_rc fx_nic_pin_dev(const struct fx_nic_dev *d, struct fx_pins *pins)
 	return rc;
 }
 
+/* The links end with this process: pinned is only which they are. */
+static enum fx_rc pin_owned(const struct fx_nic_dev *d, struct fx_pins *pins)
+{
+	char *sub = fx_pins_nic(d->part->netdev);
+	enum fx_rc rc = fx_pins_write(pins, sub, d->obj);
+	struct bpf_link_info info;
+	u32 len = sizeof(info);
+	int fd, err = 0;
+
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "fx_links", sizeof(u32), sizeof(u32),
+			    FX_NIC_LINKS, NULL);
+	for (u32 i = 0; i < FX_NIC_LINKS && fd >= 0 && !err; i++) {
+		memset(&info, 0, sizeof(info));
+		if (d->link[i])
+			err = bpf_link_get_info_by_fd(bpf_link__fd(d->link[i]), &info, &len);
+		if (!err && info.id)
+			err = bpf_map_update_elem(fd, &i, &info.id, BPF_ANY);
+	}
+	if (fd < 0 || err) {
+		fx_err("the links of netdev '%s' cannot be written down: %s",
+		       d->part->netdev, strerror(errno));
+		rc = FX_RC_SYSTEM;
+	}
+	if (rc == FX_RC_OK)
+		rc = fx_pins_write_at(pins, sub, FX_NIC_LINK_IDS, fd);
+	if (fd >= 0)
+		close(fd);
+	free(sub);
+	return rc;
+}
+
 enum fx_rc fx_nics_attach(struct fx_nics *n, struct fx_pins *pins)
 {
 	enum fx_rc rc = FX_RC_OK;
@@ -442,7 +473,8 @@ enum fx_rc fx_nics_attach(struct fx_nics *n, struct fx_pins *pins)
 	for (u32 i = 0; i < n->n && rc == FX_RC_OK; i++)
 		rc = fx_nic_attach_dev(&n->dev[i]);
 	for (u32 i = 0; i < n->n && pins && rc == FX_RC_OK; i++)
-		rc = fx_nic_pin_dev(&n->dev[i], pins);
+		rc = n->opt->pin ? fx_nic_pin_dev(&n->dev[i], pins) :
+				   pin_owned(&n->dev[i], pins);
 	return rc;
 }
 

@@ -28,7 +28,8 @@ enum fx_rc fx_nics_load(const struct fx_bundle *bundle,
 /**
  * fx_nics_attach() - put them on their devices
  * @n: loaded
- * @pins: where they are pinned, or NULL: they end with fx_nics_close()
+ * @pins: where they are pinned; without the option `pin` all but the links, which
+ *	  end with fx_nics_close()
  *
  * After an error, fx_nics_close() and fx_pins_remove() undo what was done.
  */

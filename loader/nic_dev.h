@@ -19,6 +19,9 @@ struct fx_nic_link {
 	u8 dir;			/* there when the device has flows this way */
 };
 
+/* The map of the numbers of links that a process holds, by their index. */
+#define FX_NIC_LINK_IDS	"links"
+
 extern const struct fx_nic_link fx_nic_links[FX_NIC_LINKS];
 
 struct fx_nic_dev {
@@ -63,7 +66,7 @@ void fx_close(int fd);
 int fx_nic_conf_read(const char *graph, const char *sub, struct fx_nic_conf *conf);
 /* Detach a pinned link, if it is there; 0 or -errno. */
 int fx_nic_end_link(const char *graph_dir, const char *sub, const char *name);
-/* The ifindex that a pinned link holds, 0 when it holds none, or -errno. */
-int fx_nic_link_ifindex(const char *graph_dir, const char *sub, const char *name);
+/* The ifindex that a link holds, 0 when it holds none or ended, or -errno. */
+int fx_nic_link_ifindex(const char *graph_dir, const char *sub, u32 link);
 
 #endif /* FX_NIC_DEV_H */

@@ -9,6 +9,7 @@
 #include "nic.h"
 #include "nic_events.h"
 #include "nic_rows.h"
+#include "owner.h"
 #include "pins.h"
 #include "system.h"
 #include "util.h"
@@ -43,8 +44,8 @@ static void tell(const struct fx_nic_watch *w, const char *graph,
 	e.ev.ns = w->ns;
 	e.ev.place = v->conf.place;
 	e.graph = graph;
+	e.kind = v->dpu ? "dpu" : "netdev";
 	e.device = v->conf.netdev;
-	e.dpu = v->dpu;
 	e.cls = e.cls ? e.cls : "";
 	w->tell(&e, w->arg);
 }
@@ -94,9 +95,21 @@ static void tell_state(const struct fx_nic_watch *w, const char *graph,
 	});
 }
 
-static const char *kind(const struct fx_nic_event *e)
+/* An agent comes and goes as a device does. */
+static void tell_agent(const struct fx_nic_watch *w, const char *graph,
+		       const struct fx_agent_view *a, u16 type, const char *text)
 {
-	return e->dpu ? "dpu" : "netdev";
+	struct fx_nic_event e = {
+		.ev = {
+			.ns = w->ns, .type = type, .op = FX_OPS, .edge = FX_EDGE_NONE,
+			.reason = type == FX_EV_ATTACH ? FX_APPLIED : FX_BYPASS_EJECTED,
+			.arg0 = type == FX_EV_ATTACH ? 0 : FX_EXIT_UNREG,
+		},
+		.graph = graph, .kind = "agent", .pid = a->pid, .cls = "", .text = text,
+	};
+
+	if (!w->first)
+		w->tell(&e, w->arg);
 }
 
 static void print_json(const struct fx_nic_event *e)
@@ -108,8 +121,12 @@ static void print_json(const struct fx_nic_event *e)
 	fx_json_u64(o, "ns", ev->ns);
 	fx_json_str(o, "event", fx_name(&fx_events, ev->type));
 	fx_json_str(o, "op", ev->op < FX_OPS ? fx_name(&fx_ops, ev->op) : NULL);
-	fx_json_str(o, kind(e), e->device);
-	fx_json_u64(o, "place", ev->place);
+	if (e->device) {
+		fx_json_str(o, e->kind, e->device);
+		fx_json_u64(o, "place", ev->place);
+	} else {
+		fx_json_u64(o, e->kind, e->pid);
+	}
 	if (ev->edge != FX_EDGE_NONE) {
 		fx_json_u64(o, "edge", ev->edge);
 		fx_json_str(o, "class", e->cls);
@@ -132,8 +149,12 @@ void fx_nic_event_print(const struct fx_nic_event *e)
 		print_json(e);
 		return;
 	}
-	printf("%llu.%09llu %s %s %s=%s", ev->ns / 1000000000, ev->ns % 1000000000,
-	       e->graph, fx_name(&fx_events, ev->type), kind(e), e->device);
+	printf("%llu.%09llu %s %s ", ev->ns / 1000000000, ev->ns % 1000000000,
+	       e->graph, fx_name(&fx_events, ev->type));
+	if (e->device)
+		printf("%s=%s", e->kind, e->device);
+	else
+		printf("%s=%u", e->kind, e->pid);
 	if (ev->op < FX_OPS)
 		printf(" op=%s", fx_name(&fx_ops, ev->op));
 	if (ev->type == FX_EV_EJECT)
@@ -191,6 +212,20 @@ static void compare_view(const struct fx_nic_watch *w, const char *graph,
 		tell_state(w, graph, now, FX_EV_EJECT, fx_nic_state(now));
 }
 
+/* Another one in the place of one that ended between two looks is both. */
+static void compare_agent(const struct fx_nic_watch *w, const char *graph,
+			  const struct fx_agent_view *old, const struct fx_agent_view *now)
+{
+	const bool same = old->born == now->born, runs = now->state == FX_AGENT_RUNS;
+
+	if (old->state == FX_AGENT_RUNS && !(runs && same))
+		tell_agent(w, graph, old, FX_EV_EJECT,
+			   now->state == FX_AGENT_NONE ? "detached" :
+			   runs ? "it has ended" : fx_agent_text(now));
+	if (runs && !(old->state == FX_AGENT_RUNS && same))
+		tell_agent(w, graph, now, FX_EV_ATTACH, NULL);
+}
+
 static void compare(const struct fx_nic_watch *w, const char *graph,
 		    const struct fx_nic_views *old, const struct fx_nic_views *now)
 {
@@ -199,6 +234,7 @@ static void compare(const struct fx_nic_watch *w, const char *graph,
 	for (u32 i = 0; i < old->n; i++)
 		if (!find(now, &old->view[i]))
 			tell_state(w, graph, &old->view[i], FX_EV_EJECT, "detached");
+	compare_agent(w, graph, &old->agent, &now->agent);
 }
 
 static struct seen *seen_of(struct fx_nic_watch *w, const char *graph)
@@ -228,6 +264,9 @@ static void look_at(struct fx_nic_watch *w, const char *graph)
 		s->not_before = fx_monotonic_ns() + LEFT_ALONE_NS;
 		return;
 	}
+	/* it has a name again at the next look */
+	if (now.agent.state == FX_AGENT_UNKNOWN)
+		now.agent = s->views.agent;
 	compare(w, graph, &s->views, &now);
 	fx_nic_views_free(&s->views);
 	s->views = now;
@@ -247,6 +286,8 @@ void fx_nic_watch_look(struct fx_nic_watch *w, fx_nic_event_fn *tell_fn, void *a
 	for (u32 i = 0; i < graphs.n; i++)
 		look_at(w, graphs.word[i]);
 	fx_words_free(&graphs);
+	/* it was told of */
+	fx_owner_sweep_all();
 	for (u32 i = 0; i < w->n; i++) {
 		struct seen *s = &w->seen[i];
 

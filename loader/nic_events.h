@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Events of network devices and DPUs. The programs send none, which would cost more than
+ * Events of network devices, DPUs and agents. The programs send none, which would cost more than
  * the decision: what they counted is looked at again and again, and what it grew
  * by is one event per edge and kind of verdict.
  */
@@ -19,8 +19,9 @@ struct fx_nic_watch;
 struct fx_nic_event {
 	struct fx_event ev;	/* without seq; arg0: packets, or the exit kind */
 	const char *graph;
-	const char *device;
-	bool dpu;		/* device is a DPU, not a netdev */
+	const char *kind;	/* of the device: "netdev", "dpu", "agent" */
+	const char *device;	/* its name; NULL: the agent */
+	u32 pid;		/* of the agent */
 	const char *cls;	/* of the edge, or "" */
 	const char *text;	/* the policy, or why it ended; else NULL */
 };

@@ -37,16 +37,38 @@ void fx_close(int fd)
 		close(fd);
 }
 
-int fx_nic_link_ifindex(const char *graph_dir, const char *sub, const char *name)
+/* A link that a process holds: a descriptor, -ENOENT when there is none, -ENOLINK. */
+static int open_owned(const char *graph_dir, const char *sub, u32 link)
 {
-	char *path = fx_asprintf("%s/%s/%s", graph_dir, sub, name);
+	char *path = fx_asprintf("%s/%s/" FX_NIC_LINK_IDS, graph_dir, sub);
+	int map = bpf_obj_get(path), fd = -ENOENT;
+	u32 id = 0;
+
+	free(path);
+	if (map < 0)
+		return -errno;
+	if (!fx_map_is(map, sizeof(link), sizeof(id)) ||
+	    bpf_map_lookup_elem(map, &link, &id))
+		fd = -EPROTO;
+	close(map);
+	if (id)
+		fd = bpf_link_get_fd_by_id(id);
+	/* no other gets its number */
+	return id && fd < 0 ? (errno == ENOENT ? -ENOLINK : -errno) : fd;
+}
+
+int fx_nic_link_ifindex(const char *graph_dir, const char *sub, u32 link)
+{
+	char *path = fx_asprintf("%s/%s/%s", graph_dir, sub, fx_nic_links[link].pin);
 	struct bpf_link_info info = { 0 };
 	int fd = bpf_obj_get(path), ret = 0;
 	u32 len = sizeof(info);
 
+	if (fd < 0)
+		fd = errno == ENOENT ? open_owned(graph_dir, sub, link) : -errno;
 	free(path);
 	if (fd < 0)
-		return -errno;
+		return fd == -ENOLINK ? 0 : fd;
 	/* one whose device went away holds none */
 	if (bpf_link_get_info_by_fd(fd, &info, &len))
 		ret = -errno;

@@ -13,6 +13,7 @@
 #include "nic.h"
 #include "nic_dev.h"
 #include "nic_rows.h"
+#include "owner.h"
 #include "pins.h"
 #include "system.h"
 #include "util.h"
@@ -114,7 +115,7 @@ static int read_view(const char *graph_dir, const char *sub, struct fx_nic_view 
 	err = c->rows > FX_NIC_MAX_FLOWS ? -EPROTO : read_counts(dir, v);
 	/* all that are pinned hold a device, and one is */
 	for (u32 i = 0; i < FX_NIC_LINKS && !err; i++) {
-		int holds = fx_nic_link_ifindex(graph_dir, sub, fx_nic_links[i].pin);
+		int holds = fx_nic_link_ifindex(graph_dir, sub, i);
 
 		v->attached = v->attached || holds > 0;
 		if (!holds) {
@@ -153,6 +154,12 @@ int fx_nic_views_read(const char *graph, struct fx_nic_views *v)
 	}
 	if (!err)
 		err = fx_dpu_views_read(graph, v);
+	for (u32 i = 0; i < v->n && fx_owner_of(graph) == FX_HOLDER_DIED; i++) {
+		v->view[i].attached = false;
+		v->view[i].gone = "the command that attached it has ended";
+	}
+	if (!err)
+		fx_agent_look(graph, &v->agent);
 	if (err)
 		fx_nic_views_free(v);
 	fx_words_free(&subs);
@@ -282,6 +289,7 @@ void fx_nic_views_put(struct json_object *o, const struct fx_nic_views *v)
 				fx_json_put(o, key[dpu], views_json(v, dpu));
 				break;
 			}
+	fx_agent_put(o, &v->agent);
 }
 
 struct json_object *fx_nic_graph_json(const struct fx_nic_views *v)
@@ -336,4 +344,6 @@ void fx_nic_views_print(const struct fx_nic_views *v)
 			       d->total[dir].no_edge, d->total[dir].malformed,
 			       d->total[dir].malformed_refused, fx_nic_state(d));
 	}
+	if (*fx_agent_text(&v->agent))
+		printf("\nagent %u: %s\n", v->agent.pid, fx_agent_text(&v->agent));
 }

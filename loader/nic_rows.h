@@ -5,6 +5,7 @@
 
 #include <linux/fabric_ext_nic.h>
 
+#include "agent.h"
 #include "types.h"
 
 struct json_object;
@@ -23,6 +24,7 @@ struct fx_nic_view {
 struct fx_nic_views {
 	struct fx_nic_view *view;
 	u32 n, cap;
+	struct fx_agent_view agent;	/* which copies between them, if one has to */
 };
 
 /**
@@ -46,7 +48,7 @@ const char *fx_nic_state(const struct fx_nic_view *v);
 
 /* The graph, where the module does not tell of it. */
 struct json_object *fx_nic_graph_json(const struct fx_nic_views *v);
-/* Put the devices with their edges and counters into @o: "nic", "dpu". */
+/* Put the devices with their edges and counters into @o: "nic", "dpu"; and "agent". */
 void fx_nic_views_put(struct json_object *o, const struct fx_nic_views *v);
 void fx_nic_views_print(const struct fx_nic_views *v);
 /* The counters of an edge, by their names. */

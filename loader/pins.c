@@ -76,7 +76,7 @@ char *fx_pins_nic(const char *netdev)
 }
 
 /* What others may write says nothing about our graphs. */
-static bool is_ours(const char *path)
+bool fx_pins_is_ours(const char *path)
 {
 	struct stat st;
 
@@ -89,7 +89,7 @@ static void list_subs(const char *graph, const char *prefix, struct fx_words *su
 	char *root = fx_asprintf("%s" ROOT, fx_sys_root);
 	char *dir = fx_pins_dir(graph);
 
-	if (is_ours(root) && is_ours(dir))
+	if (fx_pins_is_ours(root) && fx_pins_is_ours(dir))
 		fx_sys_list(dir + strlen(fx_sys_root), prefix, subs);
 	free(dir);
 	free(root);
@@ -101,7 +101,7 @@ char *fx_pins_shared(const char *graph)
 	char *dir = fx_pins_dir(graph);
 	char *shared = fx_asprintf("%s/shared", dir);
 
-	if (!is_ours(root) || !is_ours(dir) || !is_ours(shared)) {
+	if (!fx_pins_is_ours(root) || !fx_pins_is_ours(dir) || !fx_pins_is_ours(shared)) {
 		free(shared);
 		shared = NULL;
 	}
@@ -120,21 +120,33 @@ void fx_pins_list_dpus(const char *graph, struct fx_words *subs)
 	list_subs(graph, FX_PINS_DPU, subs);
 }
 
-void fx_pins_list_graphs(struct fx_words *graphs)
+void fx_pins_list_all(struct fx_words *graphs)
 {
 	struct fx_words all = { 0 };
 
 	fx_sys_list(ROOT, "", &all);
 	for (u32 i = 0; i < all.n; i++) {
 		char *graph = unescape(all.word[i]);
+
+		fx_words_add(graphs, graph);
+		free(graph);
+	}
+	fx_words_free(&all);
+}
+
+void fx_pins_list_graphs(struct fx_words *graphs)
+{
+	struct fx_words all = { 0 };
+
+	fx_pins_list_all(&all);
+	for (u32 i = 0; i < all.n; i++) {
 		struct fx_words subs = { 0 };
 
-		fx_pins_list_nics(graph, &subs);
-		fx_pins_list_dpus(graph, &subs);
+		fx_pins_list_nics(all.word[i], &subs);
+		fx_pins_list_dpus(all.word[i], &subs);
 		if (subs.n)
-			fx_words_add(graphs, graph);
+			fx_words_add(graphs, all.word[i]);
 		fx_words_free(&subs);
-		free(graph);
 	}
 	fx_words_free(&all);
 }
@@ -174,7 +186,7 @@ static bool still_there(const char *dir, int fd)
 }
 
 /* Lock @dir: a descriptor; -ENOENT, -EAGAIN when it went away, -EBUSY. */
-static int lock_dir(const char *dir)
+static int lock_dir(const char *dir, int tries)
 {
 	const struct timespec pause = { .tv_nsec = 100000000 };
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -182,14 +194,14 @@ static int lock_dir(const char *dir)
 
 	if (fd < 0)
 		return -errno;
-	for (int i = 0; err == -EBUSY && i < LOCK_TRIES; i++) {
+	for (int i = 0; err == -EBUSY && i < tries; i++) {
 		if (!flock(fd, LOCK_EX | LOCK_NB)) {
 			if (still_there(dir, fd))
 				return fd;
 			err = -EAGAIN;
 		} else if (errno != EWOULDBLOCK && errno != EINTR) {
 			err = -errno;
-		} else {
+		} else if (i + 1 < tries) {
 			nanosleep(&pause, NULL);
 		}
 	}
@@ -206,7 +218,7 @@ enum fx_rc fx_pins_lock(const char *graph, bool create, struct fx_pins **out)
 
 	*out = NULL;
 	if (create && !fx_sys_bpffs()) {
-		fx_err("no bpffs is mounted on /sys/fs/bpf, so nothing can be pinned: `mount -t bpf bpf /sys/fs/bpf`, or attach without --pin");
+		fx_err("no bpffs is mounted on /sys/fs/bpf, where what is attached is found again: `mount -t bpf bpf /sys/fs/bpf`");
 		goto out;
 	}
 	/* another command may remove the directory while we wait for its lock */
@@ -214,7 +226,7 @@ enum fx_rc fx_pins_lock(const char *graph, bool create, struct fx_pins **out)
 		if (own_dir(root, create) != FX_RC_OK ||
 		    own_dir(dir, create) != FX_RC_OK)
 			goto out;
-		fd = lock_dir(dir);
+		fd = lock_dir(dir, LOCK_TRIES);
 		if (fd == -ENOENT && create)
 			fd = -EAGAIN;
 		else if ((fd == -EAGAIN || fd == -ENAMETOOLONG) && !create)
@@ -240,6 +252,25 @@ out:
 	free(root);
 	free(dir);
 	return rc;
+}
+
+struct fx_pins *fx_pins_try_lock(const char *graph)
+{
+	char *root = fx_asprintf("%s" ROOT, fx_sys_root);
+	char *dir = fx_pins_dir(graph);
+	struct fx_pins *p = NULL;
+	int fd = -1;
+
+	if (fx_pins_is_ours(root) && fx_pins_is_ours(dir))
+		fd = lock_dir(dir, 1);
+	if (fd >= 0) {
+		p = fx_alloc(sizeof(*p));
+		*p = (struct fx_pins){ .dir = dir, .fd = fd };
+		dir = NULL;
+	}
+	free(dir);
+	free(root);
+	return p;
 }
 
 void fx_pins_unlock(struct fx_pins *p)
@@ -459,10 +490,14 @@ static void remove_nics(struct fx_pins *p)
 enum fx_rc fx_pins_remove(struct fx_pins *p)
 {
 	remove_nics(p);
+	/* what says that there are maps ends before they do */
+	unlinkat(p->fd, "shared/@maps", 0);
 	remove_dir(p->fd, "shared");
 	unlinkat(p->fd, "link", 0);
 	fx_pins_remove_sub(p, "next");
 	fx_pins_remove_sub(p, "");
+	/* last: while it is there, whoever finds it goes on */
+	unlinkat(p->fd, "@owner", AT_REMOVEDIR);
 	if (rmdir(p->dir) && errno != ENOENT) {
 		fx_err("%s cannot be removed: %s", p->dir, strerror(errno));
 		return FX_RC_SYSTEM;

@@ -6,9 +6,12 @@
  *		link				0600, the policy lives as long
  *		maps/NAME  progs/NAME		0600
  *		nic-NETDEV/xdp tc_in tc_out	0600, links of a network device
+ *		nic-NETDEV/links		0600, instead of these: which ones the
+ *						process has that holds the pins
  *		nic-NETDEV/maps/  progs/	0600
  *		shared/				0700, see maps.h
  *		dpu-NAME/fx_conf		0600, what the DPU was given
+ *		@owner/				0700, locked by that process: owner.h
  *
  * bpffs keeps '.' in names for itself, so it is written %2e; so is all that no
  * graph's name has, % and / before others, as names come from command lines.
@@ -40,6 +43,10 @@ struct fx_pins {
  */
 enum fx_rc fx_pins_lock(const char *graph, bool create, struct fx_pins **out);
 void fx_pins_unlock(struct fx_pins *p);
+/* The same at once and in silence: NULL when it is not there, or locked. */
+struct fx_pins *fx_pins_try_lock(const char *graph);
+/* Is it a directory that none but this user may write? */
+bool fx_pins_is_ours(const char *path);
 
 /* All below return FX_RC_OK, or FX_RC_SYSTEM after one sentence. */
 
@@ -78,7 +85,9 @@ char *fx_pins_shared(const char *graph);
 void fx_pins_list_dpus(const char *graph, struct fx_words *subs);
 /* Make a directory for one. */
 enum fx_rc fx_pins_make(struct fx_pins *p, const char *sub);
-/* The graphs that have such directories, by their own names. */
+/* All graphs that have a directory, by their own names. */
+void fx_pins_list_all(struct fx_words *graphs);
+/* Those that have directories of devices. */
 void fx_pins_list_graphs(struct fx_words *graphs);
 
 #endif /* FX_PINS_H */

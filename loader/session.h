@@ -16,6 +16,7 @@ struct fx_session_options {
 	bool verbose;		/* print libbpf's and the verifier's log */
 };
 
+struct fx_pins;
 struct fx_session;
 
 /**
@@ -43,7 +44,7 @@ void fx_session_close(struct fx_session *s);
 struct fx_nl *fx_session_nl(struct fx_session *s);
 /* The policy's name; NULL after a repair that had nothing to do. */
 const char *fx_session_policy(const struct fx_session *s);
-/* After a repair: what was mended, "kernel" or "nic NETDEV". */
+/* After a repair: what was mended, "kernel", "nic NETDEV", "dpu NAME" or "agent". */
 struct fx_words;
 void fx_session_repaired(const struct fx_session *s, struct fx_words *names);
 
@@ -52,6 +53,16 @@ void fx_session_repaired(const struct fx_session *s, struct fx_words *names);
  * @graph: its name
  */
 enum fx_rc fx_session_detach(const char *graph);
+
+/**
+ * fx_session_unpin() - remove all that is pinned for a graph
+ * @graph: its name
+ * @pins: the graph's, locked
+ *
+ * Its agent ends with it: one that does not is killed, as it would keep the maps.
+ * Return: FX_RC_OK; FX_RC_SYSTEM after one sentence.
+ */
+enum fx_rc fx_session_unpin(const char *graph, struct fx_pins *pins);
 
 /* What a request about a graph the user named comes to: 0 or -errno. */
 enum fx_rc fx_session_rc(int err);

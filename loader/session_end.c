@@ -4,13 +4,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent.h"
 #include "diag.h"
 #include "dpus.h"
 #include "nic.h"
+#include "owner.h"
 #include "pins.h"
 #include "session.h"
 #include "system.h"
 #include "util.h"
+
+#define AGENT_ENDS_MS	2000	/* it looks at its lock more often */
+
+enum fx_rc fx_session_unpin(const char *graph, struct fx_pins *pins)
+{
+	int agent = fx_agent_grab(graph), err;
+	enum fx_rc rc;
+
+	rc = fx_pins_remove(pins);
+	err = agent < 0 ? 0 : fx_agent_finish(agent, AGENT_ENDS_MS);
+	if (err) {
+		fx_err("the agent of graph '%s' does not end: %s", graph, strerror(-err));
+		rc = FX_RC_SYSTEM;
+	}
+	return rc;
+}
+
+/* Off the devices, then no more pins. */
+static enum fx_rc take_off(const char *graph, struct fx_pins *pins)
+{
+	enum fx_rc rc = fx_nics_detach(graph, pins);
+
+	if (rc == FX_RC_OK)
+		rc = fx_dpus_detach(graph);
+	return rc == FX_RC_OK ? fx_session_unpin(graph, pins) : rc;
+}
 
 static enum fx_rc detach(const char *graph)
 {
@@ -55,11 +83,7 @@ static enum fx_rc detach(const char *graph)
 			       graph, strerror(-lerr));
 			goto out;
 		}
-		rc = fx_nics_detach(graph, pins);
-		if (rc == FX_RC_OK)
-			rc = fx_dpus_detach(graph);
-		if (rc == FX_RC_OK)
-			rc = fx_pins_remove(pins);
+		rc = take_off(graph, pins);
 		if (rc != FX_RC_OK)
 			goto out;
 	}
@@ -85,17 +109,18 @@ static enum fx_rc detach_nics(const char *graph)
 	if (rc != FX_RC_OK)
 		return rc;
 	if (pins)
-		rc = fx_nics_detach(graph, pins);
-	if (pins && rc == FX_RC_OK)
-		rc = fx_dpus_detach(graph);
-	if (pins && rc == FX_RC_OK)
-		rc = fx_pins_remove(pins);
+		rc = take_off(graph, pins);
 	fx_pins_unlock(pins);
 	return rc;
 }
 
 enum fx_rc fx_session_detach(const char *graph)
 {
+	if (fx_owner_of(graph) == FX_HOLDER_LIVES) {
+		fx_err("the policy of graph '%s' belongs to the process that attached it: end that process, or `fabricctl bypass %s`",
+		       graph, graph);
+		return FX_RC_INPUT;
+	}
 	if (!fx_sys_module() && (fx_nics_pinned(graph) || fx_dpus_pinned(graph)))
 		return detach_nics(graph);
 	return detach(graph);

@@ -394,6 +394,13 @@ char *fx_hex(const u8 *v, size_t n)
 	return s;
 }
 
+void fx_pause_ms(u32 ms)
+{
+	const struct timespec t = { ms / 1000, ms % 1000 * 1000000L };
+
+	nanosleep(&t, NULL);
+}
+
 u64 fx_monotonic_ns(void)
 {
 	struct timespec t;

@@ -79,5 +79,6 @@ const char *fx_nearest_name(const char *word, const char *const *names, u32 n);
 
 /* Nanoseconds of CLOCK_MONOTONIC. */
 u64 fx_monotonic_ns(void);
+void fx_pause_ms(u32 ms);
 
 #endif /* FX_UTIL_H */

@@ -100,6 +100,26 @@ struct fx_nic_flow *fx_nic_flows(const struct fx_graph *g, u32 place, u32 *n)
 	return rows;
 }
 
+u32 fx_next_place(const struct fx_graph *g, enum fx_place_kind kind, u32 i)
+{
+	while (i < g->n_place && g->place[i].kind != kind)
+		i++;
+	return i;
+}
+
+bool fx_flows_cross(const struct fx_graph *g, enum fx_place_kind kind)
+{
+	bool crosses = false;
+	u32 i, n;
+
+	for (i = fx_next_place(g, kind, 0); i < g->n_place && !crosses;
+	     i = fx_next_place(g, kind, i + 1)) {
+		free(fx_nic_flows(g, i, &n));
+		crosses = n;
+	}
+	return crosses;
+}
+
 /* ---- checks ----------------------------------------------------------- */
 
 /* The kinds of places whose devices look for flows, and how each is matched. */

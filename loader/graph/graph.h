@@ -274,6 +274,10 @@ void *fx_graph_image(const struct fx_graph *g, size_t *size);
  * none.
  */
 struct fx_nic_flow *fx_nic_flows(const struct fx_graph *g, u32 place, u32 *n);
+/* The next place of @kind, from @i on, or the number of places. */
+u32 fx_next_place(const struct fx_graph *g, enum fx_place_kind kind, u32 i);
+/* Does an edge with a flow cross a place of @kind? */
+bool fx_flows_cross(const struct fx_graph *g, enum fx_place_kind kind);
 
 /* "kv_out[3, 1]" of an instance, for messages; valid until the next call. */
 const char *fx_instance_name(const struct fx_graph *g, u32 edge);

@@ -38,24 +38,9 @@ static const u32 rule_code[FX_DPU_RULES] = {
 	[FX_DPU_RULE_DIVIDE] = FX_E_DPU_DIVIDE,
 };
 
-static u32 next_dpu(const struct fx_graph *g, u32 i)
-{
-	while (i < g->n_place && g->place[i].kind != FX_PLACE_DPU)
-		i++;
-	return i;
-}
-
 bool fx_crosses_dpu(const struct fx_graph *g)
 {
-	bool crosses = false;
-
-	for (u32 i = next_dpu(g, 0); i < g->n_place && !crosses; i = next_dpu(g, i + 1)) {
-		u32 n;
-
-		free(fx_nic_flows(g, i, &n));
-		crosses = n;
-	}
-	return crosses;
+	return fx_flows_cross(g, FX_PLACE_DPU);
 }
 
 /* ---- the object ------------------------------------------------------- */
@@ -254,8 +239,8 @@ enum fx_rc fx_lower_dpu(const struct fx_lower_in *in, struct fx_lowered *out)
 		rc = fx_map_classes_json(in->policy, p.bytes, p.size, &out->classes);
 	if (rc == FX_RC_OK) {
 		out->about = fx_json_array();
-		for (u32 i = next_dpu(in->g, 0); i < in->g->n_place;
-		     i = next_dpu(in->g, i + 1))
+		for (u32 i = fx_next_place(in->g, FX_PLACE_DPU, 0); i < in->g->n_place;
+		     i = fx_next_place(in->g, FX_PLACE_DPU, i + 1))
 			add_dpu(in->g, i, &p, out);
 	}
 	fx_dpu_object_free(&p.o);

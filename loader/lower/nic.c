@@ -27,25 +27,9 @@
 
 static const struct fx_pos whole;
 
-/* The next place of kind nic, from @i on, or the number of places. */
-static u32 next_nic(const struct fx_graph *g, u32 i)
-{
-	while (i < g->n_place && g->place[i].kind != FX_PLACE_NIC)
-		i++;
-	return i;
-}
-
 bool fx_crosses_nic(const struct fx_graph *g)
 {
-	bool crosses = false;
-
-	for (u32 i = next_nic(g, 0); i < g->n_place && !crosses; i = next_nic(g, i + 1)) {
-		u32 n;
-
-		free(fx_nic_flows(g, i, &n));
-		crosses = n;
-	}
-	return crosses;
+	return fx_flows_cross(g, FX_PLACE_NIC);
 }
 
 /* One device: a place of kind nic that an edge with a flow crosses. */
@@ -236,8 +220,8 @@ enum fx_rc fx_lower_nic(const struct fx_lower_in *in, struct fx_lowered *out)
 		rc = inspect(in->policy, object, size, &out->classes);
 	if (rc == FX_RC_OK) {
 		out->about = fx_json_array();
-		for (u32 i = next_nic(in->g, 0); i < in->g->n_place;
-		     i = next_nic(in->g, i + 1))
+		for (u32 i = fx_next_place(in->g, FX_PLACE_NIC, 0); i < in->g->n_place;
+		     i = fx_next_place(in->g, FX_PLACE_NIC, i + 1))
 			add_device(in->g, i, object, size, out);
 	}
 	free(object);

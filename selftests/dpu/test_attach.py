@@ -5,14 +5,16 @@
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
-from dpulab import RUN, Attached, Dpu, DpuLab, Run, graph, nothing_left, refused, want, write  # noqa: E402
+from dpulab import RUN, WAIT_S, Attached, Dpu, DpuLab, Run, graph, nothing_left, refused, want, write  # noqa: E402
 from fxtest import SANITIZED, main, same  # noqa: E402
 from netlab import Peer, Port, compile_bundle, frame, none_new, ours, sh, tests_of  # noqa: E402
 
@@ -78,9 +80,18 @@ def in_the_foreground(_):
         # nor does it outlive a command that is killed
         child = subprocess.Popen([SANITIZED, "attach", bundle], stderr=subprocess.DEVNULL)
         becomes(dpu, "graph", "lab")
+        end = time.monotonic() + 20
+        while not Run("list", "-j").json and time.monotonic() < end:
+            time.sleep(0.1)
+        same([(o["graph"], [(d["dpu"], d["state"]) for d in o["dpu"]]) for o in Run("list", "-j").json],
+             [("lab", [("dpu0", "attached")])])
+        refused(Run("detach", "lab"), "the process that attached it")
+        refused(Run("attach", "--replace", bundle), "the process that attached it")
         child.kill()
         child.wait(20)
         becomes(dpu, "graph", "")
+        # what it left among the pins, the next command removes
+        refused(Run("show", "lab"), "")
     nothing_left()
 
 
@@ -239,6 +250,10 @@ OTHER = ("#include <fabric_ext/portable.bpf.h>\nFX_GUARD(move)\n{\n"
          "FX_PORTABLE(q, FX_MALFORMED_PASS);\nchar LICENSE[] SEC(\"license\") = \"GPL\";\n")
 
 
+MAPPED = OTHER.replace("FX_GUARD", "FX_MAP(counter, sizes, __u64, 2);\nFX_GUARD").replace(
+    "\treturn", "\tfx_count(&sizes, 0, move->bytes);\n\treturn")
+
+
 def another_policy(_):
     """Repair mends what was attached last, by its own bundle only."""
     with Dpu() as dpu, Attached(EDGES) as a:
@@ -297,5 +312,72 @@ def replace_of_some(lab):
     nothing_left()
 
 
+class Between:
+    """with Between(dpu): what a client asks passes through here, and the DPU dies of the first SETTLE."""
+
+    SETTLE = 10
+
+    def __init__(self, dpu):
+        self.dpu = dpu
+        self.path, self.real = RUN / f"dpu-{dpu.name}.sock", RUN / "behind.sock"
+
+    def __enter__(self):
+        self.path.rename(self.real)
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.bind(str(self.path))
+        self.socket.listen()
+        self.socket.settimeout(WAIT_S)
+        self.thread = threading.Thread(target=self.serve)
+        self.thread.start()
+        return self
+
+    def serve(self):
+        client, _ = self.socket.accept()
+        with client, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as dpu:
+            client.settimeout(WAIT_S)
+            dpu.connect(str(self.real))
+            while True:
+                request, fds, _, _ = socket.recv_fds(client, 1 << 16, 8)
+                if not request:
+                    return
+                if struct.unpack_from("IHH", request)[2] == self.SETTLE:
+                    self.dpu.kill()
+                    return
+                socket.send_fds(dpu, [request], fds)
+                for fd in fds:
+                    os.close(fd)
+                client.send(dpu.recv(1 << 16))
+
+    def __exit__(self, *_):
+        self.thread.join(2 * WAIT_S)
+        self.socket.close()
+        for path in (self.path, self.real):
+            path.unlink(missing_ok=True)
+
+
+def dies_of_a_replace(_):
+    """It took the new policy and then ends: all others have that, and a repair gives it to this one as well."""
+    edges = [*EDGES, ("c", "in", "{ udp: 7001 }", {"nic": 0})]
+    with Dpu() as dpu, Attached(edges, nics=["w0"]) as a:
+        other = compile_bundle(graph(edges, nics=["w0"]), policy=write("another/p.bpf.c", MAPPED), name="another")
+        with Between(dpu):
+            run = Run("attach", "--replace", other)
+        want(run.rc in (1, 2) and "in force on all other devices; attach --repair" in run.err, run.rc, run.err)
+        shown = Run("show", "-j", "lab").json
+        same([(shown[kind][0]["policy"], shown[kind][0]["state"]) for kind in ("nic", "dpu")],
+             [("q", "attached"), ("q", "its fabric-dpu has ended")])
+        # its maps are those of the new policy, and an agent waits for the DPU
+        same([m["map"] for m in Run("map", "-j", "lab").json["maps"]], ["sizes"])
+        same(shown["agent"]["state"], "runs")
+        dpu.start()
+        refused(Run("attach", "--repair", a.bundle), "not the bundle's")
+        run = Run("attach", "-j", "--repair", other)
+        same((run.rc, run.json["repaired"]), (0, ["dpu dpu0"]), run.err)
+        shown = Run("show", "-j", "lab").json
+        same([shown[kind][0]["state"] for kind in ("nic", "dpu")], ["attached"] * 2)
+        same(dpu.info()["graph"], "lab")
+    nothing_left()
+
+
 sys.exit(main(tests_of(DpuLab(), [not_running, told_by_all, in_the_foreground, all_or_nothing, altered, mixed_up,
-                                  not_verified, killed, another_policy, crowded, replace_of_some])))
+                                  not_verified, killed, another_policy, crowded, replace_of_some, dies_of_a_replace])))

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Maps of a graph whose devices have two memories: the kernel's and a DPU's."""
 
+import json
 import os
 import signal
 import struct
@@ -12,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "dpu"))
 sys.dont_write_bytecode = True
 from dpulab import WAIT_S, Dpu, DpuLab, graph  # noqa: E402
-from netlab import Peer, Port, compile_bundle, frame, nothing_left, ours, tests_of  # noqa: E402
+from netlab import Events, Foreground, Peer, Port, compile_bundle, frame, nothing_left, ours, sh, tests_of  # noqa: E402
 from fxtest import Run, main, same, want, write  # noqa: E402
 
 # the DPU's wire is v0; what goes to w0 is the network device's
@@ -245,6 +246,95 @@ def one_hangs(lab):
         wait("what the NIC wrote", lambda: r.dpu_reads()[::2] == (50, True))
 
 
+def agents_maps():
+    """The maps that only an agent or a pin keeps."""
+    return {m["id"] for m in json.loads(sh("bpftool", "-j", "map", "list")) if m.get("name") in ("fx_life", "fx_shard")}
+
+
+def as_agent(ev):
+    return ev["graph"] == "remote" and "agent" in ev
+
+
+def states(wanted):
+    """What list, show and stat say of the agent; the same, but of their time."""
+    def said():
+        listed = [o for o in Run("list", "-j").json if o["graph"] == "remote"]
+        return [o["agent"]["state"] for o in (*listed, Run("show", "-j", "remote").json, Run("stat", "-j", "remote").json)]
+
+    wait(wanted, lambda: said() == [wanted] * 3)
+    for run in (Run("list"), Run("show", "remote"), Run("stat", "remote")):
+        want(run.rc == 0 and wanted in run.out and "agent" in run.out, run.out)
+
+
+def agent_ends(lab):
+    """Killed or stopped, it is told of as a device that goes; --repair mends, nothing is left."""
+    before, maps = ours(), agents_maps()
+    ended, hangs = "it has ended: attach --repair starts another", "it hangs: attach --repair ends it and starts another"
+    with Remote(lab) as r, Events() as e, Events(as_json=False) as text:
+        first = r.agent()
+        states("runs")
+        r.kill_agent()
+        states(ended)
+        ev = e.until(as_agent)
+        same((ev["event"], ev["agent"], ev["reason"], ev["exit"], ev["message"]),
+             ("eject", first, "bypass_ejected", "unreg", ended))
+        run = Run("attach", "-j", "--repair", r.bundle)
+        same((run.rc, run.json["repaired"]), (0, ["agent"]), run.err)
+        ev = e.until(as_agent)
+        same((ev["event"], ev["agent"], ev["reason"]), ("attach", r.agent(), "applied"))
+        # one that is stopped has its lock; it is not only that of its reads nothing comes
+        second = r.agent()
+        os.kill(second, signal.SIGSTOP)
+        states(hangs)
+        ev = e.until(as_agent)
+        same((ev["event"], ev["agent"], ev["message"]), ("eject", second, hangs))
+        run = Run("attach", "-j", "--repair", r.bundle)
+        same((run.rc, run.json["repaired"]), (0, ["agent"]), run.err)
+        wait("the end of the hung one", lambda: not Path(f"/proc/{second}").exists())
+        want(r.agent(), "no other was started")
+        same(e.until(as_agent)["event"], "attach")
+        states("runs")
+        run = Run("attach", "-j", "--repair", r.bundle)
+        same((run.rc, run.json["repaired"]), (0, []), run.err)
+        want(text.until(lambda line: f" agent={first} exit=unreg reason=bypass_ejected message=\"{ended}\"" in line), "")
+        want(text.until(lambda line: f" attach agent={second} reason=applied" in line), "")
+        # detach while it is stopped: it would keep the maps
+        os.kill(r.agent(), signal.SIGSTOP)
+        want(agents_maps() - maps, "no map is the agent's")
+    wait("the maps' end", lambda: agents_maps() <= maps)
+    nothing_left(before)
+
+
+def in_the_foreground(lab):
+    """Maps and an agent for as long as the command: one that is killed leaves no pins, which the agent sees to."""
+    before, maps = ours(), agents_maps()
+    r = Remote(lab)
+    r.dpu.start()
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with Foreground(r.bundle) as child:
+            agent = r.agent()
+            want(agent, "no agent runs")
+            r.to_dpu(32, 5)
+            r.to_nic(32, 3)
+            wait("the sums", lambda: r.map("seen")["sum"] == [5, 3])
+            same(Run("publish", "remote", "limits", write("values", "[1, 2]")).rc, 0)
+            same((r.nic_reads()[1], r.dpu_reads()[1]), (1002, 1002))
+            child.send_signal(number)
+            child.wait(60)
+        wait("the agent's end", lambda: not Path(f"/proc/{agent}").exists())
+        wait("the maps' end", lambda: agents_maps() <= maps)
+        nothing_left(before)
+    # and one that is stopped is in nobody's way
+    with Foreground(r.bundle) as child:
+        agent = r.agent()
+        os.kill(agent, signal.SIGSTOP)
+        child.kill()
+    want("remote" not in Run("list").out, "it is listed")
+    wait("the agent's end", lambda: not Path(f"/proc/{agent}").exists())
+    nothing_left(before)
+    r.dpu.stop()
+
+
 def one_agent(lab):
     with Remote(lab) as r:
         run = Run("agent", "remote")
@@ -259,4 +349,5 @@ def one_agent(lab):
 
 if __name__ == "__main__":
     os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=1")
-    sys.exit(main(tests_of(DpuLab(), [counts_of_both, bounded_both_ways, snapshot_everywhere, one_hangs, one_agent])))
+    sys.exit(main(tests_of(DpuLab(), [counts_of_both, bounded_both_ways, snapshot_everywhere, one_hangs, agent_ends,
+                                      in_the_foreground, one_agent])))

@@ -10,6 +10,7 @@ import ctypes
 import json
 import os
 import re
+import signal
 import socket
 import struct
 import subprocess
@@ -19,13 +20,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "loader"))
 sys.dont_write_bytecode = True
-from fxtest import Run, Skip, want, write  # noqa: E402
+from fxtest import SANITIZED, Run, Skip, want, write  # noqa: E402
 
 ETH_P_ALL, ETH_P_IP, ETH_P_IPV6 = 3, 0x0800, 0x86dd
 SO_MARK, SO_RCVMARK = 36, 75
 MAC_HERE, MAC_THERE = bytes.fromhex("02000000000a"), bytes.fromhex("02000000000b")
 WAIT_S = 20
 LOCK_S = 900
+EVENTS_S = 90	# a test's, all of it
 
 
 def sh(*command, fds=()):
@@ -274,6 +276,53 @@ class Attached:
             if nic[way]["packets"] >= packets or time.monotonic() > end:
                 return nic
             time.sleep(0.02)
+
+
+class Foreground:
+    """with Foreground(bundle) as child: attach holds the policy, as a process."""
+
+    def __init__(self, bundle):
+        self.bundle = bundle
+
+    def __enter__(self):
+        self.child = subprocess.Popen([SANITIZED, "attach", self.bundle], stderr=subprocess.PIPE, text=True)
+        want("ends with this command" in self.child.stderr.readline(), "it is not attached")
+        return self.child
+
+    def __exit__(self, *_):
+        if self.child.poll() is None:
+            self.child.kill()
+        self.child.communicate(timeout=WAIT_S)
+
+
+class Events:
+    """with Events(...) as e: fabricctl events runs; e.until(f) waits for one that f takes.
+
+    Each is a dictionary, or with AS_JSON=False a line of text.
+    """
+
+    def __init__(self, *args, as_json=True):
+        self.args = [*args, *(["-j"] if as_json else [])]
+        self.take = json.loads if as_json else str
+        self.got = []
+
+    def __enter__(self):
+        self.child = subprocess.Popen([SANITIZED, "events", "-t", f"{EVENTS_S}s", *self.args], text=True,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        # what is counted from here on is news to it
+        time.sleep(1)
+        return self
+
+    def until(self, takes):
+        for line in self.child.stdout:
+            self.got.append(self.take(line))
+            if takes(self.got[-1]):
+                return self.got[-1]
+        raise AssertionError(f"only {self.got}; {self.child.stderr.read()}")
+
+    def __exit__(self, *_):
+        self.child.send_signal(signal.SIGINT)
+        _, self.told = self.child.communicate(timeout=EVENTS_S)
 
 
 def ours():

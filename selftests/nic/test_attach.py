@@ -14,8 +14,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
-from netlab import (POLICY, Attached, Lab, Peer, Port, compile_bundle, frame, graph, none_new, nothing_left, ours, sh,  # noqa: E402
-                    tests_of)
+from netlab import (POLICY, Attached, Events, Foreground, Lab, Peer, Port, compile_bundle, frame, graph, none_new,  # noqa: E402
+                    nothing_left, ours, sh, tests_of)
 from fxtest import SANITIZED, TMP, Run, main, same, want, write  # noqa: E402
 
 EDGES = [("a", "in", "{ udp: 7000 }"), ("b", "out", "{ udp: 7000 }")]
@@ -156,10 +156,47 @@ def audit_and_bypass(lab):
         same(Run("bypass", "--all").rc, 0)
 
 
+PINS = Path("/sys/fs/bpf/fabric_ext/front")
+
+
+def as_any_other(bundle):
+    """What is attached in the foreground is seen, and is not another command's."""
+    listed, = Run("list", "-j").json
+    same((listed["graph"], listed["attached"], listed["nic"][0]["state"]), ("front", True, "attached"))
+    same(Run("show", "-j", "front").json["nic"][0]["netdev"], "v0")
+    same(sum(e["refused"] for e in Run("stat", "-j", "front").json["nic"][0]["edges"]), 1)
+    for command in (["detach", "front"], ["attach", bundle], *(["attach", how, bundle] for how in ("--pin", "--replace", "--repair"))):
+        run = Run(*command)
+        same((run.rc, run.err.count("\n")), (1, 1), run.err)
+        want("the process that attached it" in run.err, run.err)
+
+
+def foreground_events(_):
+    """An event when it comes into force and when its process ends, however."""
+    before = ours()
+    bundle = compile_bundle(graph(DENY, "front"), name="front")
+    with Attached([("z", "in", "{ udp: 1 }")], name="other", nics=["w0"]):
+        others = ours()
+        for number, message in ((signal.SIGTERM, "detached"), (signal.SIGKILL, "the command that attached it has ended")):
+            with Events() as e:
+                with Foreground(bundle) as child:
+                    ev = e.until(lambda ev: ev["event"] == "attach")
+                    same((ev["graph"], ev["netdev"]), ("front", "v0"))
+                    child.send_signal(number)
+                    ev = e.until(lambda ev: ev["event"] == "eject")
+                same((ev["graph"], ev["netdev"], ev["exit"], ev["message"]), ("front", "v0", "unreg", message))
+                # who follows events removes what a killed one left
+                end = time.monotonic() + 20
+                while (ours() - others or PINS.exists()) and time.monotonic() < end:
+                    time.sleep(0.1)
+                same((ours(), PINS.exists()), (others, False))
+    nothing_left(before)
+
+
 def foreground(lab):
     """Without --pin the programs go when the command goes, however it ends."""
     before = ours()
-    bundle = compile_bundle(graph(DENY), name="front")
+    bundle = compile_bundle(graph(DENY, "front"), name="front")
     run = Run("attach", bundle, "--", "bpftool", "-j", "net")
     same(run.rc, 0, run.err)
     net = json.loads(run.out)[0]
@@ -170,12 +207,16 @@ def foreground(lab):
     with Peer(lab):
         there = Port("v1")
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL):
-        with subprocess.Popen([SANITIZED, "attach", bundle], stderr=subprocess.PIPE, text=True) as child:
-            want("ends with this command" in child.stderr.readline(), "attached")
+        with Foreground(bundle) as child:
             there.send(frame(7000))
             same(here.receive(), [], number)
+            as_any_other(bundle)
             child.send_signal(number)
             want(child.wait(30) in (0, -number), number)
+        # one that is killed leaves pins, which the next command removes
+        if number == signal.SIGKILL:
+            want(PINS.exists(), "it has no pins")
+            same(Run("detach", "front").rc, 2)
         nothing_left(before)
         there.send(frame(7000))
         same(len(here.receive()), 1, number)
@@ -326,4 +367,4 @@ if __name__ == "__main__":
     os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=1")
     sys.exit(main(tests_of(Lab(), [
         detach_leaves_nothing, attach_is_all_or_nothing, one_graph_once, altered, flows_that_are_not_the_graphs,
-        audit_and_bypass, foreground, device_goes, nothing_is_lost, tells, no_ethernet, other_pins_stay, devices_add_up, half_made_pins, not_for_everybody])))
+        audit_and_bypass, foreground, foreground_events, device_goes, nothing_is_lost, tells, no_ethernet, other_pins_stay, devices_add_up, half_made_pins, not_for_everybody])))

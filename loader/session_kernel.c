@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The part of a policy for the module: its graph, its ops, their link. */
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpflog.h"
+#include "diag.h"
+#include "maps.h"
+#include "names.h"
+#include "pins.h"
+#include "refusal.h"
+#include "session_int.h"
+#include "system.h"
+#include "util.h"
+
+#define OPS_STRUCT	"fabric_ext_ops"
+
+/* flags of struct fabric_ext_ops: record verdicts, do not enforce them */
+#define FX_POLICY_F_AUDIT	(1ULL << 0)
+
+#define FOUND_SHOWN	12	/* things listed in one sentence */
+
+/* ---- the graph -------------------------------------------------------- */
+
+static enum fx_rc occupied(const char *graph, const struct fx_nl_graph *g)
+{
+	if (g->flags & FX_GRAPH_F_BYPASS)
+		fx_err("graph '%s' still has policy '%s', which ended (%s%s%s); `fabricctl detach %s` removes it, attach --replace puts another in its place",
+		       graph, g->policy, fx_name(&fx_exits, g->exit_kind),
+		       g->exit_msg[0] ? ": " : "", g->exit_msg, graph);
+	else
+		fx_err("graph '%s' already has policy '%s'; attach --replace swaps it, `fabricctl detach %s` ends it",
+		       graph, g->policy, graph);
+	return FX_RC_INPUT;
+}
+
+/* Find the graph as the bundle has it, or load it. */
+static enum fx_rc get_graph(struct fx_session *s)
+{
+	const struct fx_image_hdr *hdr = s->bundle->image.hdr;
+	struct fx_nl_graph *g = fx_alloc(sizeof(*g));
+	enum fx_rc rc = FX_RC_INPUT;
+	bool attached, same;
+	int err;
+
+	err = fx_nl_graph_get(s->nl, hdr->name, g);
+	if (err && err != -ENOENT) {
+		fx_err("graph '%s': %s", hdr->name, fx_nl_why(s->nl));
+		rc = FX_RC_SYSTEM;
+		goto out;
+	}
+	attached = !err && g->flags & FX_GRAPH_F_ATTACHED;
+	same = !err && !memcmp(g->digest, hdr->digest, sizeof(g->digest));
+	if (s->opt.replace && !attached) {
+		fx_err("graph '%s' has no policy to replace; attach without --replace",
+		       hdr->name);
+		goto out;
+	}
+	if (s->opt.replace && !same) {
+		fx_err("a policy is replaced by one for the same graph only, and the bundle's '%s' is not what is loaded; detach first, or compile the bundle from the loaded graph's file",
+		       hdr->name);
+		goto out;
+	}
+	if (attached && !s->opt.replace) {
+		rc = occupied(hdr->name, g);
+		goto out;
+	}
+	if (!err && !same) {
+		fx_err("another graph is loaded under the name '%s'; `fabricctl detach %s` removes it",
+		       hdr->name, hdr->name);
+		goto out;
+	}
+	if (!err) {
+		s->loaded = !attached;	/* left behind: ours from here on */
+		s->ours = s->ours || s->loaded;
+		rc = FX_RC_OK;
+		goto out;
+	}
+	err = fx_nl_upload(s->nl, &s->bundle->image);
+	if (err) {
+		fx_err("graph '%s' cannot be loaded: %s", hdr->name,
+		       fx_nl_why(s->nl));
+		rc = FX_RC_SYSTEM;
+		goto out;
+	}
+	s->loaded = true;
+	s->ours = true;
+	rc = FX_RC_OK;
+out:
+	free(g);
+	return rc;
+}
+
+/* What the kernel binds itself; the rest is known by its devices only. */
+static bool kernel_binds(u32 match_kind)
+{
+	return match_kind == FX_MATCH_NODE || match_kind == FX_MATCH_REGION;
+}
+
+static void check_place(const void *row, void *arg)
+{
+	const struct fx_nl_place *p = row;
+	struct fx_words found = { 0 };
+	u32 *absent = arg;
+	const char *near;
+	bool there;
+	char *text;
+
+	there = fx_sys_match(&p->desc, &found);
+	if (kernel_binds(p->desc.match_kind))
+		there = p->bound;
+	if (!there && !(p->desc.flags & FX_PLACE_F_LATER)) {
+		text = fx_words_text(&found, FOUND_SHOWN);
+		near = found.n ? fx_nearest_name(p->desc.match,
+						 (const char *const *)found.word,
+						 found.n) : NULL;
+		fx_err("place '%s' matches %s '%s', which %s; this system has %s%s%s%s (a place that comes later says `appears: later`)",
+		       p->desc.name, fx_name(&fx_match_kinds, p->desc.match_kind),
+		       p->desc.match,
+		       p->desc.match_kind == FX_MATCH_REGION ?
+		       "is no region with memory online" : "is not there", text,
+		       near ? ": did you mean '" : "", near ? near : "",
+		       near ? "'?" : "");
+		free(text);
+		++*absent;
+	}
+	fx_words_free(&found);
+}
+
+static enum fx_rc check_places(struct fx_session *s)
+{
+	u32 absent = 0;
+
+	if (fx_nl_dump(s->nl, FX_CMD_PLACE_GET, fx_session_graph(s), check_place,
+		       &absent)) {
+		fx_err("the places of graph '%s' cannot be read: %s",
+		       fx_session_graph(s), fx_nl_why(s->nl));
+		return FX_RC_SYSTEM;
+	}
+	return absent ? FX_RC_INPUT : FX_RC_OK;
+}
+
+/* ---- the policy ------------------------------------------------------- */
+
+/* Where a member of the ops stands in the object's own layout, or NULL. */
+static void *ops_member(struct fx_session *s, const char *name, size_t size)
+{
+	const struct btf *btf = bpf_object__btf(s->obj);
+	const struct btf_type *t;
+	const struct btf_member *m;
+	size_t room = 0;
+	char *value;
+	int id;
+
+	value = bpf_map__initial_value(s->map, &room);
+	id = btf ? btf__find_by_name_kind(btf, OPS_STRUCT, BTF_KIND_STRUCT) : -1;
+	if (!value || id < 0)
+		return NULL;
+	t = btf__type_by_id(btf, id);
+	m = btf_members(t);
+	for (u32 i = 0; i < btf_vlen(t); i++, m++) {
+		u32 at = btf_member_bit_offset(t, i) / 8;
+
+		if (strcmp(btf__name_by_offset(btf, m->name_off), name))
+			continue;
+		if (btf__resolve_size(btf, m->type) != (s64)size ||
+		    at + size > room)
+			return NULL;
+		return value + at;
+	}
+	return NULL;
+}
+
+/* Say which graph the policy is for, and how it is attached. */
+static enum fx_rc set_ops(struct fx_session *s)
+{
+	char *graph = ops_member(s, "graph", FX_NAME_LEN);
+	char *name = ops_member(s, "name", FX_NAME_LEN);
+	u64 *flags = ops_member(s, "flags", sizeof(*flags));
+
+	if (!graph || !name || !flags) {
+		fx_err("%s: map '%s' is no struct " OPS_STRUCT " as <fabric_ext/policy.bpf.h> has it; compile the policy again",
+		       s->bundle->dir, s->bundle->ops_map);
+		return FX_RC_INPUT;
+	}
+	memset(graph, 0, FX_NAME_LEN);
+	memcpy(graph, fx_session_graph(s), strnlen(fx_session_graph(s), FX_NAME_LEN - 1));
+	if (s->opt.audit)
+		*flags |= FX_POLICY_F_AUDIT;
+	s->policy = fx_strndup(name, strnlen(name, FX_NAME_LEN));
+	return FX_RC_OK;
+}
+
+static enum fx_rc not_loaded(const struct fx_session *s, int err)
+{
+	return fx_refused_load(s->bundle->dir, s->policy, err, s->opt.verbose);
+}
+
+static enum fx_rc load_policy(struct fx_session *s)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "policy");
+	const struct fx_bundle *b = s->bundle;
+	enum fx_rc rc;
+	int err;
+
+	fx_bpflog_start(s->opt.verbose);
+	/* what was checked, not what lies in the file by now */
+	s->obj = bpf_object__open_mem(b->object, b->object_size, &opts);
+	if (!s->obj)
+		return not_loaded(s, -errno);
+	s->map = bpf_object__find_map_by_name(s->obj, b->ops_map);
+	if (!s->map || bpf_map__type(s->map) != BPF_MAP_TYPE_STRUCT_OPS) {
+		fx_err("%s has no struct_ops map '%s', which the bundle names; compile it again",
+		       b->dir, b->ops_map);
+		return FX_RC_INPUT;
+	}
+	if (!(bpf_map__map_flags(s->map) & BPF_F_LINK)) {
+		fx_err("%s: '%s' stands in .struct_ops, and only what stands in .struct_ops.link can be detached safely; declare it with FX_POLICY()",
+		       b->dir, b->ops_map);
+		return FX_RC_INPUT;
+	}
+	rc = set_ops(s);
+	if (rc != FX_RC_OK)
+		return rc;
+	rc = fx_maps_before_load(s->maps, s->obj, "kernel");
+	if (rc != FX_RC_OK)
+		return rc;
+	err = bpf_object__load(s->obj);
+	return err ? not_loaded(s, err) : fx_maps_after_load(s->maps, s->obj);
+}
+
+static enum fx_rc not_attached(struct fx_session *s, int err)
+{
+	const u32 *timeout = ops_member(s, "timeout_ms", sizeof(*timeout));
+
+	return fx_refused_attach(s->policy, fx_session_graph(s),
+				 timeout ? *timeout : 0, err);
+}
+
+/* ---- attach ----------------------------------------------------------- */
+
+static enum fx_rc attach(struct fx_session *s)
+{
+	enum fx_rc rc = FX_RC_OK;
+
+	if (s->opt.pin) {
+		/* what a policy that ended on its own has left */
+		unlinkat(s->pins->fd, "link", 0);
+		fx_pins_remove_sub(s->pins, "next");
+		fx_pins_remove_sub(s->pins, "");
+		rc = fx_pins_write(s->pins, "", s->obj);
+	}
+	if (rc != FX_RC_OK)
+		return rc;
+	s->link = bpf_map__attach_struct_ops(s->map);
+	if (!s->link)
+		return not_attached(s, -errno);
+	return s->opt.pin ?
+		fx_pins_write_link(s->pins, bpf_link__fd(s->link)) : FX_RC_OK;
+}
+
+/*
+ * Put the policy in the place of the one whose link is pinned.
+ *
+ * libbpf updates only links that it created itself in this process. What it
+ * does first, to hand the kernel the value of the map, it also does when asked
+ * to attach: the kernel takes the value and then refuses the second link,
+ * which changes nothing for the policy that is attached. Should that one have
+ * ended in this moment, the attach succeeds and the new link takes over.
+ */
+static enum fx_rc replace(struct fx_session *s)
+{
+	enum fx_rc rc;
+	int old;
+
+	old = fx_pins_link(s->pins);
+	if (old < 0) {
+		fx_err("the policy of graph '%s' is not pinned, it ends with the process that attached it; end that, then attach without --replace",
+		       fx_session_graph(s));
+		return FX_RC_INPUT;
+	}
+	fx_pins_remove_sub(s->pins, "next");
+	rc = fx_pins_write(s->pins, "next", s->obj);
+	if (rc != FX_RC_OK)
+		goto out;
+
+	s->link = bpf_map__attach_struct_ops(s->map);
+	if (s->link) {
+		unlinkat(s->pins->fd, "link", 0);
+		rc = fx_pins_write_link(s->pins, bpf_link__fd(s->link));
+	} else if ((errno != EBUSY && errno != EEXIST) ||
+		   bpf_link_update(old, bpf_map__fd(s->map), NULL)) {
+		rc = not_attached(s, -errno);
+	}
+	if (rc == FX_RC_OK)
+		rc = fx_pins_swap(s->pins, "next", "");
+	else
+		fx_pins_remove_sub(s->pins, "next");
+out:
+	close(old);
+	return rc;
+}
+
+enum fx_rc fx_session_attach_kernel(struct fx_session *s)
+{
+	enum fx_rc rc;
+
+	if (!s->bundle->object)
+		return FX_RC_OK;
+	rc = get_graph(s);
+	if (rc == FX_RC_OK)
+		rc = check_places(s);
+	if (rc == FX_RC_OK)
+		rc = load_policy(s);
+	if (rc == FX_RC_OK)
+		rc = fx_maps_begin(s->maps);
+	if (rc == FX_RC_OK)
+		rc = s->opt.replace ? replace(s) : attach(s);
+	return rc;
+}
+
+/* ---- repair ----------------------------------------------------------- */
+
+enum fx_rc fx_session_repair_kernel(struct fx_session *s)
+{
+	struct fx_nl_graph *g = fx_alloc(sizeof(*g));
+	enum fx_rc rc = FX_RC_SYSTEM;
+	int err;
+
+	err = fx_nl_graph_get(s->nl, fx_session_graph(s), g);
+	if (err && err != -ENOENT) {
+		fx_err("graph '%s': %s", fx_session_graph(s), fx_nl_why(s->nl));
+		goto out;
+	}
+	if (!err && memcmp(g->digest, s->bundle->image.hdr->digest, sizeof(g->digest))) {
+		fx_err("the bundle's graph '%s' is not what is loaded under that name; repair with the bundle that was attached",
+		       fx_session_graph(s));
+		rc = FX_RC_INPUT;
+		goto out;
+	}
+	if (!err && g->flags & FX_GRAPH_F_ATTACHED && !(g->flags & FX_GRAPH_F_BYPASS)) {
+		rc = FX_RC_OK;
+		goto out;
+	}
+	/* what ended is taken down as detach does */
+	err = err ? 0 : fx_pins_end_link(s->pins);
+	if (!err && g->flags & FX_GRAPH_F_ATTACHED)
+		err = fx_nl_remove(s->nl, fx_session_graph(s));
+	if (err) {
+		fx_err("what is left of graph '%s' cannot be removed: %s", fx_session_graph(s),
+		       strerror(-err));
+		goto out;
+	}
+	rc = fx_session_attach_kernel(s);
+	s->kernel_repaired = rc == FX_RC_OK;
+out:
+	free(g);
+	return rc;
+}
