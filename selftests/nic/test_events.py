@@ -77,7 +77,7 @@ def as_text(lab):
              r"move netdev=v0 op=move edge=0 \(a\) packets=5 bytes=500 reason=applied\n$",
              r"verdict netdev=v0 op=move edge=1 \(no\) packets=3 bytes=30 reason=refused_policy\n$",
              r"eject netdev=v0 exit=bypass reason=bypass_ejected message=\"by-passed\"\n$",
-             r"eject netdev=v0 exit=unreg reason=bypass_ejected message=\"detached\"\n$")
+             r"eject netdev=v0 exit=bypass reason=bypass_ejected message=\"detached\"\n$")
     with Peer(lab):
         there = Port("v1")
     with Attached([("z", "in", "{ udp: 1 }")], name="other", nics=["w0"]), Events(as_json=False) as e:
