@@ -79,9 +79,9 @@ enum fx_rc fx_lower_cuda(const struct fx_lower_in *in, struct fx_lowered *out)
 	if (rc == FX_RC_OK)
 		rc = fx_gpu_inspect(in, &fx_cuda_rules, object, size, "cuda__copy_0",
 				    FX_LANES_ALIKE, &code);
-	fx_bytecode_close(&code);
 	if (rc == FX_RC_OK)
-		rc = fx_gpu_body(in, &fx_cuda_rules, false);
+		rc = fx_cuda_verify(in, &code);
+	fx_bytecode_close(&code);
 	if (rc == FX_RC_OK) {
 		out->about = about(in->g, p);
 		out->text = fx_asprintf("cuda (%u kernels)", p->copies.n_kernel);
