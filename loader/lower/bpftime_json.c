@@ -92,17 +92,27 @@ static struct json_object *event_json(const char *path, u64 offset, bool ret)
 	return o;
 }
 
+/* Of a program of ours, the number of its function, as the glue names it. */
+static bool function_of(const char *prog, const struct fx_copies *c, u64 *i)
+{
+	static const char *const ours[] = { "fx_copy_", "fx_copied_" };
+
+	for (u32 j = 0; j < ARRAY_SIZE(ours); j++)
+		if (!strncmp(prog, ours[j], strlen(ours[j])))
+			return !fx_parse_u64(prog + strlen(ours[j]), i) && *i < c->n_fn;
+	return false;
+}
+
 /* The program's event: its function is the one that its name ends in. */
 static struct json_object *event_of(const struct fx_code_prog *p, const struct fx_copies *c,
 				    char **why)
 {
-	const char *digits = strrchr(p->name, '_');
 	const struct fx_copy_fn *fn;
 	struct json_object *o = NULL;
 	char *path;
 	u64 at, i;
 
-	if (!digits || fx_parse_u64(digits + 1, &i) || i >= c->n_fn) {
+	if (!function_of(p->name, c, &i)) {
 		*why = fx_asprintf("the program '%s' is on no function of the graph", p->name);
 		return NULL;
 	}

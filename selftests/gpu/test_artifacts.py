@@ -223,6 +223,10 @@ def import_left_out():
     out = compiled(FUNCTIONS, "bpftime", table)
     want(not (out / "bpftime/import.json").exists(), "constants in memory")
     want((out / "bpftime/policy.bpf.o").exists(), "the object")
+    # a program of the policy's own is on no function of the graph, however it is named
+    own = UNIFORM.replace("FX_GUARD(", "SEC(\"uprobe/libm.so.6:cos\") int my_0(void *ctx) { return 0; }\n\nFX_GUARD(", 1)
+    out = compiled(FUNCTIONS, "bpftime", own)
+    want(not (out / "bpftime/import.json").exists(), "a program of the policy's own")
 
 
 def cuda_object():
@@ -492,6 +496,7 @@ def all_devices():
     same([(r["edge"], r["way"], r["bytes"], r["first"], r["count"]) for r in manifest["bpftime"]["rows"]],
          [("kv_in", "in", 65536, 0, 4), ("kv_out", "out", 131072, 4, 1)])
     same(manifest["cuda"]["kernels"], [{"name": "kv_pack", "edge": "kv_out"}])
+    same(sorted(manifest["cuda"]["per_lane"]), ["fx_copy_counts", "seen"])
     same(manifest["ptx"], {"arch": "sm_90", "kernel": "fx_guard_moves"})
     for name in sorted(files):
         path = out / name
