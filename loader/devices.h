@@ -20,6 +20,7 @@ struct fx_lower_in {
 	const struct fx_graph *g;
 	const char *policy;		/* a C file */
 	const char *include;		/* a directory to search first, or NULL */
+	const char *text;		/* C in place of what @policy holds, or NULL */
 };
 
 /* What came of it; release with fx_lowered_free(), also after an error. */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../diag.h"
+#include "../graph/codes.h"
 #include "../graph/copies.h"
 #include "../graph/graph.h"
 #include "../json.h"
@@ -15,6 +17,7 @@
 #include "gpu.h"
 #include "gpu_rules.h"
 #include "insn.h"
+#include "library.h"
 
 static const char *const way_name[] = {
 	[FX_COPY_ANY] = "any", [FX_COPY_IN] = "in", [FX_COPY_OUT] = "out",
@@ -87,6 +90,28 @@ static struct json_object *about(const struct fx_graph *g, const struct fx_place
 	return o;
 }
 
+/*
+ * Which code an IFUNC stands for is chosen where the library is loaded, and a
+ * probe on its name is on none of it, or on what nobody calls. A library that is
+ * not here is not looked into.
+ */
+static enum fx_rc check_functions(const struct fx_graph *g, const struct fx_copies *c)
+{
+	u64 at;
+
+	for (u32 i = 0; i < c->n_fn; i++) {
+		char *path = fx_library_find(c->fn[i].library);
+
+		if (path && fx_library_function(path, c->fn[i].name, &at) == FX_FUNCTION_CHOSEN)
+			fx_diag_help(fx_diag(g->diags, FX_E_COPIES, c->fn[i].pos,
+					     "'%s' of %s is an IFUNC: what is called in its place is chosen when the library is loaded, and a probe on the name sees none of it",
+					     c->fn[i].name, path),
+				     "name functions of the program's own that copy: copies: { library: libkv.so, functions: [kv_put] }");
+		free(path);
+	}
+	return fx_diags_print(g->diags) ? FX_RC_INPUT : FX_RC_OK;
+}
+
 enum fx_rc fx_lower_bpftime(const struct fx_lower_in *in, struct fx_lowered *out)
 {
 	const struct fx_place *p = fx_copy_place(in->g);
@@ -97,6 +122,9 @@ enum fx_rc fx_lower_bpftime(const struct fx_lower_in *in, struct fx_lowered *out
 	size_t size;
 	u32 n;
 
+	rc = check_functions(in->g, &p->copies);
+	if (rc != FX_RC_OK)
+		return rc;
 	row = fx_copy_rows(in->g, p - in->g->place, &n);
 	text = header(in->g, p, row, n);
 	rc = fx_gpu_compile(in, "bpftime", text, NULL, &object, &size);

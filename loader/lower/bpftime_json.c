@@ -5,14 +5,9 @@
  * functions that they are on, by number, as file descriptors would be. A
  * function is an offset in a file, so that its library has to be here.
  */
-#include <elf.h>
-#include <fcntl.h>
-#include <gelf.h>
 #include <json-c/json.h>
-#include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../graph/copies.h"
 #include "../graph/graph.h"
@@ -20,81 +15,12 @@
 #include "../util.h"
 #include "gpu.h"
 #include "insn.h"
+#include "library.h"
 
 /* bpftime's own numbers of the events, and the first that it gives to a map. */
 #define EVENT_ENTRY	6
 #define EVENT_RETURN	7
 #define FIRST_ID	3
-
-static const char *const directories[] = {
-	"/usr/local/cuda/lib64", "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu",
-	"/usr/lib64", "/lib64", "/usr/lib", "/lib",
-};
-
-/* Where the dynamic linker would find it, to free(), or NULL. */
-static char *find_library(const char *name)
-{
-	char *path;
-
-	if (strchr(name, '/'))
-		return access(name, R_OK) ? NULL : fx_strdup(name);
-	for (u32 i = 0; i < ARRAY_SIZE(directories); i++) {
-		path = fx_asprintf("%s/%s", directories[i], name);
-		if (!access(path, R_OK))
-			return path;
-		free(path);
-	}
-	return NULL;
-}
-
-/* An address of the image as an offset in the file, or -1. */
-static s64 file_offset(Elf *elf, u64 address)
-{
-	GElf_Phdr p;
-	size_t n;
-
-	if (elf_getphdrnum(elf, &n))
-		return -1;
-	for (size_t i = 0; i < n; i++)
-		if (gelf_getphdr(elf, i, &p) && p.p_type == PT_LOAD && p.p_flags & PF_X &&
-		    address >= p.p_vaddr && address - p.p_vaddr < p.p_filesz)
-			return address - p.p_vaddr + p.p_offset;
-	return -1;
-}
-
-static s64 function_offset(const char *path, const char *name)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	Elf_Scn *scn = NULL;
-	GElf_Shdr shdr;
-	GElf_Sym sym;
-	s64 at = -1;
-	Elf *elf;
-
-	elf_version(EV_CURRENT);
-	elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
-	while (elf && at < 0 && (scn = elf_nextscn(elf, scn))) {
-		Elf_Data *data;
-
-		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_DYNSYM || !shdr.sh_entsize)
-			continue;
-		data = elf_getdata(scn, NULL);
-		for (u64 i = 0; data && i < shdr.sh_size / shdr.sh_entsize; i++) {
-			const char *have;
-
-			if (!gelf_getsym(data, i, &sym) || sym.st_shndx == SHN_UNDEF ||
-			    GELF_ST_TYPE(sym.st_info) != STT_FUNC)
-				continue;
-			have = elf_strptr(elf, shdr.sh_link, sym.st_name);
-			if (have && !strcmp(have, name))
-				at = file_offset(elf, sym.st_value);
-		}
-	}
-	elf_end(elf);
-	if (fd >= 0)
-		close(fd);
-	return at;
-}
 
 static void put(struct json_object *top, u32 id, struct json_object *o)
 {
@@ -150,7 +76,7 @@ static struct json_object *prog_json(const struct fx_code_prog *p, u32 event)
 	return o;
 }
 
-static struct json_object *event_json(const char *path, s64 offset, bool ret)
+static struct json_object *event_json(const char *path, u64 offset, bool ret)
 {
 	struct json_object *o = fx_json_object(), *attr = fx_json_object();
 
@@ -166,28 +92,36 @@ static struct json_object *event_json(const char *path, s64 offset, bool ret)
 	return o;
 }
 
+/* Of a program of ours, the number of its function, as the glue names it. */
+static bool function_of(const char *prog, const struct fx_copies *c, u64 *i)
+{
+	static const char *const ours[] = { "fx_copy_", "fx_copied_" };
+
+	for (u32 j = 0; j < ARRAY_SIZE(ours); j++)
+		if (!strncmp(prog, ours[j], strlen(ours[j])))
+			return !fx_parse_u64(prog + strlen(ours[j]), i) && *i < c->n_fn;
+	return false;
+}
+
 /* The program's event: its function is the one that its name ends in. */
 static struct json_object *event_of(const struct fx_code_prog *p, const struct fx_copies *c,
 				    char **why)
 {
-	const char *digits = strrchr(p->name, '_');
 	const struct fx_copy_fn *fn;
 	struct json_object *o = NULL;
 	char *path;
-	s64 at;
-	u64 i;
+	u64 at, i;
 
-	if (!digits || fx_parse_u64(digits + 1, &i) || i >= c->n_fn) {
+	if (!function_of(p->name, c, &i)) {
 		*why = fx_asprintf("the program '%s' is on no function of the graph", p->name);
 		return NULL;
 	}
 	fn = &c->fn[i];
-	path = find_library(fn->library);
-	at = path ? function_offset(path, fn->name) : -1;
+	path = fx_library_find(fn->library);
 	if (!path)
 		*why = fx_asprintf("the library %s is not here, and the form has offsets of functions",
 				   fn->library);
-	else if (at < 0)
+	else if (fx_library_function(path, fn->name, &at) != FX_FUNCTION_PLAIN)
 		*why = fx_asprintf("%s has no function '%s'", path, fn->name);
 	else
 		o = event_json(path, at, !strncmp(p->section, "uretprobe/", 10));

@@ -85,6 +85,23 @@ static void find_headers(struct includes *inc)
 	}
 }
 
+bool fx_clang_is_header(const char *include, const char *path)
+{
+	struct includes inc = { 0 };
+	bool is = false;
+
+	if (include)
+		add_dir(&inc, fx_strdup(include));
+	find_headers(&inc);
+	for (u32 i = 0; i < inc.n; i++) {
+		size_t n = strlen(inc.dir[i]);
+
+		is = is || (!strncmp(path, inc.dir[i], n) && path[n] == '/');
+		free(inc.dir[i]);
+	}
+	return is;
+}
+
 /* Returns the wait status, or -errno. */
 static int wait_for(pid_t pid)
 {

@@ -38,4 +38,7 @@ struct fx_clang_target {
 enum fx_rc fx_clang_for(const char *source, const char *include,
 			const struct fx_clang_target *to, char **object, size_t *size);
 
+/* Is the file in one of the directories that are searched for headers of ours? */
+bool fx_clang_is_header(const char *include, const char *path);
+
 #endif /* FX_LOWER_CLANG_H */

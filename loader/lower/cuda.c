@@ -48,7 +48,8 @@ static char *header(const struct fx_graph *g, const struct fx_place *p,
 	return text;
 }
 
-static struct json_object *about(const struct fx_graph *g, const struct fx_place *p)
+static struct json_object *about(const struct fx_graph *g, const struct fx_place *p,
+				 const struct fx_bytecode *c)
 {
 	struct json_object *o = fx_json_object(), *list = fx_json_array(), *e;
 
@@ -60,6 +61,15 @@ static struct json_object *about(const struct fx_graph *g, const struct fx_place
 		fx_json_add(list, e);
 	}
 	fx_json_put(o, "kernels", list);
+	/* these need BPFTIME_MAP_GPU_THREAD_COUNT to be as large as a launch */
+	list = fx_json_array();
+	for (u32 i = 0; i < c->n_map; i++) {
+		const struct fx_map_rule *rule = fx_map_rule(&fx_cuda_rules, c->map[i].type);
+
+		if (rule && rule->per_lane)
+			fx_json_add_str(list, c->map[i].name);
+	}
+	fx_json_put(o, "per_lane", list);
 	return o;
 }
 
@@ -79,11 +89,13 @@ enum fx_rc fx_lower_cuda(const struct fx_lower_in *in, struct fx_lowered *out)
 	if (rc == FX_RC_OK)
 		rc = fx_gpu_inspect(in, &fx_cuda_rules, object, size, "cuda__copy_0",
 				    FX_LANES_ALIKE, &code);
-	fx_bytecode_close(&code);
 	if (rc == FX_RC_OK)
-		rc = fx_gpu_body(in, &fx_cuda_rules, false);
+		rc = fx_cuda_verify(in, &code);
+	if (rc == FX_RC_OK)
+		out->about = about(in->g, p, &code);
+	/* it looks into the object */
+	fx_bytecode_close(&code);
 	if (rc == FX_RC_OK) {
-		out->about = about(in->g, p);
 		out->text = fx_asprintf("cuda (%u kernels)", p->copies.n_kernel);
 		fx_lowered_add(out, fx_strdup("cuda/policy.bpf.o"), object, size);
 	} else {

@@ -53,6 +53,7 @@ enum fx_rc fx_gpu_compile(const struct fx_lower_in *in, const char *device,
 	static const char *const bpf[] = { FX_CLANG_BPF, "-mcpu=" FX_BPF_CPU, NULL };
 	const struct fx_clang_target to = {
 		.device = device, .args = target ? target : bpf, .header = header,
+		.text = in->text,
 	};
 
 	return fx_clang_for(in->policy, in->include, &to, object, size);
@@ -140,23 +141,6 @@ enum fx_rc fx_gpu_inspect(const struct fx_lower_in *in, const struct fx_device_r
 	return rc;
 }
 
-/* Has the kernel all helpers that are called, and all map types? */
-static bool kernel_has(const struct fx_bytecode *c)
-{
-	for (u32 i = 0; i < c->n_map; i++)
-		if (c->map[i].type >= FX_BPFTIME_GPU_HASH)
-			return false;
-	for (u32 i = 0; i < c->n_prog; i++)
-		for (u32 at = 0; at < c->prog[i].n; at += fx_insn_len(&c->prog[i].insn[at])) {
-			const struct bpf_insn *insn = &c->prog[i].insn[at];
-
-			if (insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg &&
-			    (insn->imm <= 0 || insn->imm >= __BPF_FUNC_MAX_ID))
-				return false;
-		}
-	return true;
-}
-
 enum fx_rc fx_gpu_verify(const struct fx_lower_in *in, const char *device,
 			 const char *object, size_t size, int type)
 {
@@ -186,12 +170,10 @@ enum fx_rc fx_gpu_verify(const struct fx_lower_in *in, const char *device,
 	return rc;
 }
 
-enum fx_rc fx_gpu_body(const struct fx_lower_in *in, const struct fx_device_rules *r,
-		       bool check)
+enum fx_rc fx_gpu_body(const struct fx_lower_in *in, const struct fx_device_rules *r)
 {
 	struct fx_bytecode code = { 0 };
 	char *object = NULL;
-	const char *wrong;
 	enum fx_rc rc;
 	size_t size;
 
@@ -199,20 +181,9 @@ enum fx_rc fx_gpu_body(const struct fx_lower_in *in, const struct fx_device_rule
 			    NULL, &object, &size);
 	if (rc != FX_RC_OK)
 		return rc;
-	if (check) {
-		rc = fx_gpu_inspect(in, r, object, size, "fx_guard_lane", FX_LANES_APART, &code);
-	} else {
-		wrong = fx_bytecode_open(object, size, &code);
-		if (wrong) {
-			fx_err("the object that clang made of %s %s", in->policy, wrong);
-			rc = FX_RC_SYSTEM;
-		}
-	}
-	if (rc == FX_RC_OK && kernel_has(&code))
+	rc = fx_gpu_inspect(in, r, object, size, "fx_guard_lane", FX_LANES_APART, &code);
+	if (rc == FX_RC_OK)
 		rc = fx_gpu_verify(in, r->device, object, size, BPF_PROG_TYPE_SYSCALL);
-	else if (rc == FX_RC_OK)
-		fx_info("the guard for the device '%s' is not verified: the kernel does not have the helpers or the maps that it uses",
-			r->device);
 	fx_bytecode_close(&code);
 	free(object);
 	return rc;

@@ -65,16 +65,23 @@ enum fx_rc fx_gpu_inspect(const struct fx_lower_in *in, const struct fx_device_r
 /**
  * fx_gpu_body() - the guard alone as eBPF, checked by the kernel's verifier
  * @in: the graph and the policy
- * @r: rules of the device; with @check the body is checked by them too, as one
- *     that each lane runs on a move of its own
- * @check: see above
+ * @r: the device's rules, by which the body is checked as one that each lane runs
+ *     on a move of its own
  *
  * No device around a GPU checks memory as the kernel does, so the body has to
- * pass there; where it may not be loaded, or calls helpers that the kernel has
- * not, that is told. Return: as fx_lower_cuda().
+ * pass there; where it may not be loaded, that is told. Return: as
+ * fx_lower_cuda().
  */
-enum fx_rc fx_gpu_body(const struct fx_lower_in *in, const struct fx_device_rules *r,
-		       bool check);
+enum fx_rc fx_gpu_body(const struct fx_lower_in *in, const struct fx_device_rules *r);
+
+/*
+ * fx_cuda_verify() - put the programs for CUDA kernels before the kernel's verifier
+ * @c: the object's code, without errors of fx_gpu_inspect()
+ *
+ * Return: FX_RC_OK, also where none may be loaded, which is told; FX_RC_INPUT
+ * after a diagnostic.
+ */
+enum fx_rc fx_cuda_verify(const struct fx_lower_in *in, const struct fx_bytecode *c);
 
 /*
  * Put an object's programs, all of a type, before the kernel's verifier. That it

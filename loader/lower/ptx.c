@@ -16,39 +16,27 @@
 #include "../util.h"
 #include "gpu.h"
 #include "gpu_rules.h"
+#include "gpu_text.h"
+#include "ptx_scan.h"
 
+#define DEFINES	"#define FX_FOR_GPU 1\n#define FX_FOR_PTX 1\n"
 #define ENTRY	".entry fx_guard_moves("
-
-/* Is there a line that begins with one of these, behind spaces? */
-static bool has_call(const char *ptx)
-{
-	static const char *const words[] = { "call", ".extern" };
-
-	for (const char *p = ptx; p && *p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL) {
-		const char *word = p + strspn(p, " \t{");
-
-		for (u32 i = 0; i < ARRAY_SIZE(words); i++)
-			if (!strncmp(word, words[i], strlen(words[i])))
-				return true;
-	}
-	return false;
-}
 
 /* What clang made is a module that needs nothing else. */
 static enum fx_rc check_ptx(const struct fx_lower_in *in, const char *ptx, const char *arch)
 {
 	static const struct fx_pos whole;
 	char *target = fx_asprintf(".target %s", arch);
-	const char *wrong = NULL;
 	enum fx_rc rc = FX_RC_OK;
 	struct fx_diags *d;
+	char *wrong;
 
 	if (!strstr(ptx, target))
-		wrong = "is for another architecture";
+		wrong = fx_strdup("is for another architecture");
 	else if (!strstr(ptx, ENTRY))
-		wrong = "has no kernel fx_guard_moves()";
-	else if (has_call(ptx))
-		wrong = "calls functions that are not part of it";
+		wrong = fx_strdup("has no kernel fx_guard_moves()");
+	else
+		wrong = fx_ptx_scan(ptx);
 	if (wrong) {
 		d = fx_diags_new(in->policy, NULL, 0);
 		fx_diag_help(fx_diag(d, FX_E_GPU_HELPER, whole,
@@ -58,6 +46,7 @@ static enum fx_rc check_ptx(const struct fx_lower_in *in, const char *ptx, const
 		fx_diags_free(d);
 		rc = FX_RC_INPUT;
 	}
+	free(wrong);
 	free(target);
 	return rc;
 }
@@ -65,7 +54,8 @@ static enum fx_rc check_ptx(const struct fx_lower_in *in, const char *ptx, const
 enum fx_rc fx_lower_ptx(const struct fx_lower_in *in, struct fx_lowered *out)
 {
 	const char *arch = fx_copy_place(in->g)->copies.ptx;
-	char *march = fx_asprintf("-march=%s", arch), *ptx = NULL;
+	char *march = fx_asprintf("-march=%s", arch), *ptx = NULL, *text;
+	struct fx_lower_in one = *in;
 	const char *const target[] = {
 		"--target=nvptx64-nvidia-cuda", march, "-ffreestanding", "-nostdlib",
 		"-S", NULL,
@@ -74,10 +64,12 @@ enum fx_rc fx_lower_ptx(const struct fx_lower_in *in, struct fx_lowered *out)
 	size_t size;
 
 	/* the same body as eBPF, which has lines, and helpers by number */
-	rc = fx_gpu_body(in, &fx_ptx_rules, true);
+	rc = fx_gpu_text(in, "ptx", DEFINES, &text);
+	one.text = text;
 	if (rc == FX_RC_OK)
-		rc = fx_gpu_compile(in, "ptx", "#define FX_FOR_GPU 1\n#define FX_FOR_PTX 1\n",
-				    target, &ptx, &size);
+		rc = fx_gpu_body(&one, &fx_ptx_rules);
+	if (rc == FX_RC_OK)
+		rc = fx_gpu_compile(&one, "ptx", DEFINES, target, &ptx, &size);
 	if (rc == FX_RC_OK)
 		rc = check_ptx(in, ptx, arch);
 	if (rc == FX_RC_OK) {
@@ -88,6 +80,7 @@ enum fx_rc fx_lower_ptx(const struct fx_lower_in *in, struct fx_lowered *out)
 		fx_lowered_add(out, fx_strdup("ptx/policy.ptx"), ptx, size);
 		ptx = NULL;
 	}
+	free(text);
 	free(ptx);
 	free(march);
 	return rc;

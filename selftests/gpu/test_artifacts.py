@@ -136,9 +136,34 @@ def bpftime_object():
           "uprobe/libcuda.so.1:cuMemcpyHtoDAsync_v2", "uprobe/libcuda.so.1:cuMemcpyHtoD_v2",
           "uprobe/libcudart.so.12:cudaMemcpy", "uprobe/libcudart.so.12:cudaMemcpyAsync"])
     # those of C, of a library that is named
-    o = Object(compiled("{ library: libc.so.6 }", "bpftime") / "bpftime/policy.bpf.o")
+    o = Object(compiled("{ library: libkv.so }", "bpftime") / "bpftime/policy.bpf.o")
     same(sorted(name for name in o.section if name.startswith("uprobe")),
-         ["uprobe/libc.so.6:memcpy", "uprobe/libc.so.6:memmove"])
+         ["uprobe/libkv.so:memcpy", "uprobe/libkv.so:memmove"])
+
+
+def chosen_at_load():
+    """A probe on the name of an IFUNC sees no call. Of versions, what counts is the default one."""
+    found = refused("{ library: libc.so.6 }", "bpftime", UNIFORM, "FX1421", "IFUNC")
+    same(len(found), 2, "memcpy and memmove of C")
+    want("'memcpy'" in found[0]["message"] and "'memmove'" in found[1]["message"], found)
+    source = """
+        __asm__(".symver old, fx_any@ONE"); __asm__(".symver new, fx_any@@TWO"); __asm__(".symver last, fx_any@THREE");
+        void *old(void *to, const void *from, unsigned long n) { (void)from; (void)n; return to; }
+        void *new(void *to, const void *from, unsigned long n) { (void)n; (void)to; return (void *)from; }
+        void *last(void *to, const void *from, unsigned long n) { (void)n; (void)from; return (char *)to + 1; }
+        void *fx_put(void *to, const void *from, unsigned long n) { (void)from; (void)n; return to; }
+        void *choose(void) { return fx_put; }
+        void *fx_get(void *to, const void *from, unsigned long n) __attribute__((ifunc("choose")));
+    """
+    library, versions = TMP / "libversions.so", write("versions.map", "ONE { };\nTWO { } ONE;\nTHREE { } TWO;\n")
+    subprocess.run(["cc", "-w", "-shared", "-fPIC", f"-Wl,--version-script={versions}", "-o", library, write("versions.c", source)], check=True)
+    refused(f"{{ library: {library}, functions: [fx_any, fx_get] }}", "bpftime", UNIFORM, "FX1421", "'fx_get'")
+    out = compiled(f"{{ library: {library}, functions: [fx_any, fx_put] }}", "bpftime")
+    form = json.loads((out / "bpftime/import.json").read_text(encoding="utf-8"))
+    symbols = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True).stdout
+    at = {name: int(value, 16) for value, name in re.findall(r"^([0-9a-f]+) T (\S+)$", symbols, re.M)}
+    same({e["attr"]["offset"] for e in form.values() if e["type"] == "bpf_perf_event_handler"},
+         {at["fx_any@@TWO"], at["fx_put"]}, at)
 
 
 def import_form():
@@ -198,6 +223,10 @@ def import_left_out():
     out = compiled(FUNCTIONS, "bpftime", table)
     want(not (out / "bpftime/import.json").exists(), "constants in memory")
     want((out / "bpftime/policy.bpf.o").exists(), "the object")
+    # a program of the policy's own is on no function of the graph, however it is named
+    own = UNIFORM.replace("FX_GUARD(", "SEC(\"uprobe/libm.so.6:cos\") int my_0(void *ctx) { return 0; }\n\nFX_GUARD(", 1)
+    out = compiled(FUNCTIONS, "bpftime", own)
+    want(not (out / "bpftime/import.json").exists(), "a program of the policy's own")
 
 
 def cuda_object():
@@ -242,13 +271,14 @@ def classes_elsewhere():
             want("'far'" in run.err and cls in run.err and "nearest" in run.err, run.err)
 
 
-def refused(copies, device, policy, code, *words):
-    """The policy does not compile for the device: one kind of error."""
+def refused(copies, device, policy, code, *words, others=False):
+    """The policy does not compile for the device, by errors of that kind, which come first."""
     run = Run("compile", "-j", "-d", device, write("kv.yaml", KV % copies), write("p.bpf.c", policy), "-o",
               write("x/y", "").parent / "b")
     same(run.rc, 1, device, run.out, run.err)
     found = run.json["diagnostics"]
-    same({d["code"] for d in found}, {code}, run.out)
+    same(found[0]["code"], code, run.out)
+    want(others or {d["code"] for d in found} == {code}, run.out)
     for word in words:
         want(word in found[0]["message"], word, run.out)
     return found
@@ -270,6 +300,82 @@ def another_type():
     refused("{ ptx: sm_90 }", "ptx", huge, "FX1414", "most")
 
 
+# What one target has and the other has not: in neither, or in both and refused.
+IN_NEITHER = [
+    "#ifndef __bpf__\n	__nvvm_bar_sync(0);\n#endif",
+    "#ifdef __NVPTX__\n	for (;;)\n		asm volatile(\"\");\n#endif",
+    "#ifdef bpf_map_lookup_elem\n	for (;;)\n		asm volatile(\"\");\n#endif",
+]
+IN_BOTH = [
+    "#ifdef FX_FOR_PTX\n	asm volatile(\"bar.sync 0;\");\n#endif",
+    "#ifdef FX_FOR_PTX\n	for (;;)\n		asm volatile(\"\");\n#endif",
+    "#ifndef FX_FOR_LANES\n	for (;;)\n		asm volatile(\"\");\n#endif",
+    "	if (FX_FOR_PTX)\n		for (;;)\n			asm volatile(\"\");",
+    "#define HASH #\nHASH ifdef __NVPTX__\n	for (;;)\n		asm volatile(\"\");\nHASH endif",
+    "	asm volatile(\"{ .reg .pred p; @p call.uni foo; }\");",
+    "	asm volatile(\"exit;\");",
+]
+TWO_SIDED = [
+    "#ifdef FX_FOR_PTX\n	fx_count(&seen, 1, 1);\n#endif",
+    "#define TWICE(n) fx_count(&seen, 1, n); fx_count(&seen, 1, n)\n	TWICE(move->edge);",
+    "	asm volatile(\"\" : : : \"memory\");",
+    "	for (__u32 i = 0; i < 8; i++) {\n		asm volatile(\"\" : : \"r\"(i));\n		fx_count(&seen, 1, fx_now() & i);\n	}",
+    "	switch (move->op) {\n	case 0: fx_count(&seen, 0, 1); break;\n	case 1: fx_count(&seen, 1, 3); break;\n	case 2: return fx_drop(EPERM);\n"
+    "	case 3: return fx_mark(7, 3);\n	case 5: return fx_drop(EBUSY);\n	case 6: fx_count(&seen, 1, move->bytes / 12); break;\n	}",
+]
+
+
+def ptx_of_one_text():
+    """The eBPF that is checked and the PTX that is shipped are made of one text."""
+    text = (compiled("{ ptx: sm_90 }", "ptx") / "ptx/policy.ptx").read_text(encoding="utf-8")
+    blocks = len(re.findall(r"^.L__BB.*:", text, re.M))
+    want(blocks, text)
+    for lines in IN_NEITHER:
+        text = (compiled("{ ptx: sm_90 }", "ptx", UNIFORM.replace("	fx_count(&seen, 0", lines + "\n	fx_count(&seen, 0", 1))
+                / "ptx/policy.ptx").read_text(encoding="utf-8")
+        same(re.findall(r"bar\.", text), [], lines)
+        same(len(re.findall(r"^.L__BB.*:", text, re.M)), blocks, lines)
+    for lines in IN_BOTH:
+        policy = UNIFORM.replace("	fx_count(&seen, 0", lines + "\n	fx_count(&seen, 0", 1)
+        run = Run("compile", "-d", "ptx", write("kv.yaml", KV % "{ ptx: sm_90 }"), write("p.bpf.c", policy), "-o",
+                  write("x/y", "").parent / "b")
+        same(run.rc, 1, lines, run.out, run.err)
+    for lines in TWO_SIDED:
+        compiled("{ ptx: sm_90 }", "ptx", UNIFORM.replace("	fx_count(&seen, 0", lines + "\n	fx_count(&seen, 0", 1))
+    # a header of the policy's own is part of the text, one of the system is not
+    policy = '#include <linux/types.h>\n#include "own.h"\n' + UNIFORM.replace("	fx_count(&seen, 0", "	MORE;\n	fx_count(&seen, 0", 1)
+    for own, rc in (("fx_count(&seen, 1, 2)", 0), ("for (;;) asm volatile(\"\")", 1)):
+        write("own.h", f"#ifdef FX_FOR_LANES\n#define MORE (void)0\n#else\n#define MORE {own}\n#endif\n")
+        run = Run("compile", "-d", "ptx", write("kv.yaml", KV % "{ ptx: sm_90 }"), write("p.bpf.c", policy), "-o",
+                  write("x/y", "").parent / "b")
+        same(run.rc, rc, run.out, run.err)
+    # lines are the policy's
+    found = refused("{ ptx: sm_90 }", "ptx", UNIFORM.replace("	fx_count(&seen, 0", "	bpf_get_prandom_u32();\n	fx_count(&seen, 0", 1), "FX1407")
+    same(found[0]["line"], 1 + UNIFORM.splitlines().index("	fx_count(&seen, 0, move->bytes);"), found)
+
+
+def cuda_as_it_is():
+    """What the kernel's verifier sees is what lanes run, with its helpers and its maps."""
+    run = Run("compile", "-d", "cuda", write("kv.yaml", KV % KERNELS), write("p.bpf.c", UNIFORM), "-o",
+              write("x/y", "").parent / "b")
+    if "is not verified" in run.err:
+        raise Skip("BPF programs may not be loaded here, so that nothing is verified")
+    at = "	__u32 key = %s;\n	__u64 x, y, z, *l = bpf_map_lookup_elem(&%s, &key);\n\n%s\n	fx_count(&seen, 0"
+    for key, name, faulty, twin in (
+            (3, "most", "#ifdef FX_FOR_CUDA\n	if (l)\n		l[1000000] = 5;\n#endif", "#ifdef FX_FOR_CUDA\n	if (l)\n		l[0] = 5;\n#endif"),
+            (0, "seen", "	if (l)\n		l[bpf_get_lane_id()] = bpf_get_lane_id();", "	if (l)\n		l[0] = bpf_get_lane_id();"),
+            ("move->bytes & 1", "seen", "	bpf_get_thread_idx(l, &y, &z);", "	if (l)\n		bpf_get_thread_idx(l, &y, &z);"),
+            ("move->bytes & 1", "most", "	bpf_get_sm_id();\n	*l = 7;", "	bpf_get_sm_id();\n	if (l)\n		*l = 7;")):
+        found = refused(KERNELS, "cuda", UNIFORM.replace("	fx_count(&seen, 0", at % (key, name, faulty), 1), "FX1414", "verifier")
+        want(found[0].get("line"), found)
+        compiled(KERNELS, "cuda", UNIFORM.replace("	fx_count(&seen, 0", at % (key, name, twin), 1))
+    ring = UNIFORM.replace("FX_GUARD(", MINE % 1527, 1).replace(
+        "	fx_count(&seen, 0", "	__u64 n = 1;\n\n	bpf_perf_event_output((void *)move, &%s, 0, &n, %u);\n	fx_count(&seen, 0", 1)
+    refused(KERNELS, "cuda", ring % ("most", 8), "FX1414")
+    refused(KERNELS, "cuda", ring % ("mine", 800), "FX1414", others=True)
+    compiled(KERNELS, "cuda", ring % ("mine", 8))
+
+
 def classes_evaded():
     """Neither a name like the glue's nor a section like the constants' stands for a class."""
     mine = """struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(max_entries, 4); __type(key, __u32); __type(value, __u64); } %s SEC(".maps")%s;
@@ -284,7 +390,7 @@ FX_GUARD("""
             compiled(copies, device, (use % "fx_copy_mine").replace("FX_GUARD(", mine % ("fx_copy_mine", tag), 1))
         variable = UNIFORM.replace("FX_GUARD(", '%s SEC("%s");\n\nFX_GUARD(', 1).replace("!*limit", "!*limit || count == 3", 1)
         refused(copies, device, (variable % ("__u64 count", ".data.rodata")).replace("	fx_count(&seen, 0", "	count++;\n	fx_count(&seen, 0", 1),
-                "FX3008", ".data.rodata")
+                "FX3008", ".data.rodata", others=True)
         if device == "bpftime":
             compiled(copies, device, variable % ("const volatile __u64 count", ".rodata.mine"))
 
@@ -293,10 +399,9 @@ def constants_in_memory():
     """A CUDA kernel has no place for them: that is said, and not a map's name that nobody wrote."""
     text = UNIFORM.replace("	fx_count(&seen, 0", "	bpf_printk(\"%d\", move->edge);\n	fx_count(&seen, 0", 1)
     table = UNIFORM.replace("FX_GUARD(", "static const __u64 sizes[8] = { 1, 2, 5, 9, 4, 7, 3, 8 };\n\nFX_GUARD(", 1) \
-        .replace("if (!limit", "if (sizes[move->edge & 7] == move->bytes || !limit", 1)
+        .replace("if (!limit", "if (sizes[move->bytes & 7] == move->bytes || !limit", 1)
     for policy in (text, table):
-        found = refused(KERNELS, "cuda", policy, "FX1412", "constants in memory")
-        same(len(found), 1, found)
+        found = refused(KERNELS, "cuda", policy, "FX1412", "constants in memory", others=True)
         want("bpf_printk()" in found[0]["help"], found)
         compiled(FUNCTIONS, "bpftime", policy)
     # text that the program stores itself is printed
@@ -391,6 +496,7 @@ def all_devices():
     same([(r["edge"], r["way"], r["bytes"], r["first"], r["count"]) for r in manifest["bpftime"]["rows"]],
          [("kv_in", "in", 65536, 0, 4), ("kv_out", "out", 131072, 4, 1)])
     same(manifest["cuda"]["kernels"], [{"name": "kv_pack", "edge": "kv_out"}])
+    same(sorted(manifest["cuda"]["per_lane"]), ["fx_copy_counts", "seen"])
     same(manifest["ptx"], {"arch": "sm_90", "kernel": "fx_guard_moves"})
     for name in sorted(files):
         path = out / name
@@ -423,9 +529,10 @@ def rows():
 
 sys.exit(main([
     ("bpftime: sections, helpers, map types", bpftime_object), ("bpftime: the form of bpftimetool import", import_form),
-    ("bpftime: the form is left out", import_left_out), ("cuda: sections, names, helpers, map types", cuda_object),
+    ("bpftime: the form is left out", import_left_out), ("bpftime: chosen at load", chosen_at_load), ("cuda: sections, names, helpers, map types", cuda_object),
     ("cuda: kv_guard decides by the clock", kv_guard_on_lanes), ("cuda: warnings with -j", warnings_in_json),
     ("stopped by a signal", stopped), ("classes evaded", classes_evaded),
+    ("ptx: one text", ptx_of_one_text), ("cuda: as it is", cuda_as_it_is),
     ("cuda: constants in memory", constants_in_memory), ("cuda: maps of the host", maps_of_the_host),
     ("cuda: what is put out", put_out), ("map classes", classes_elsewhere), ("programs of another type", another_type), ("ptx: a module", ptx_module), ("ptx: ptxas", ptx_assembles),
     ("without copies", without_copies), ("all devices in a bundle", all_devices), ("nothing to attach", nothing_to_attach),

@@ -19,7 +19,10 @@
 
 #include <linux/fabric_ext_copy.h>
 
-/* of each lane; the sum over lanes is the kernel's */
+/*
+ * Of each lane. The sum over lanes is the kernel's, but for bytes: each lane has
+ * the same share, without what does not divide by their number.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, FX_COPY_N_KERNELS);
