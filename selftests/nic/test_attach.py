@@ -189,7 +189,7 @@ def foreground_events(_):
                 end = time.monotonic() + 20
                 while (ours() - others or PINS.exists()) and time.monotonic() < end:
                     time.sleep(0.1)
-                same((ours(), PINS.exists()), (others, False))
+                same((ours() - others, PINS.exists()), (set(), False))
     nothing_left(before)
 
 
