@@ -137,7 +137,7 @@ static const char *no_uprobes(int err)
 {
 	if (err == EPERM || err == EACCES)
 		return "uprobes are not permitted here";
-	if (err == ENOSYS || access("/sys/bus/event_source/devices/uprobe/type", R_OK))
+	if (access("/sys/bus/event_source/devices/uprobe/type", R_OK))
 		return "the kernel here has no uprobes";
 	return NULL;
 }
@@ -338,15 +338,17 @@ static void on_fault(int sig)
 static __attribute__((noinline)) void puts_from_deep(__typeof__(fx_put) *put, u32 frames)
 {
 	static char from[SIZE], to[SIZE];
-	volatile char frame[4096];
+	char frame[4096];
 
-	frame[0] = frames;
+	/* it has to be there, before and after */
+	memset(frame, frames, sizeof(frame));
+	__asm__ volatile("" : : "r"(frame) : "memory");
 	if (frames)
 		puts_from_deep(put, frames - 1);
 	else
 		for (u32 i = 0; i < PUTS_DEEP; i++)
 			put(to, from, SIZE);
-	frame[1] = frame[0];
+	__asm__ volatile("" : : "r"(frame) : "memory");
 }
 
 /* Longer than a copy of so many bytes takes. */
