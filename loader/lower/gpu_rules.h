@@ -22,7 +22,6 @@ enum fx_helper_flag {
 	FX_H_FILLS	= 1 << 1,	/* fills three __u64 behind r1, r2, r3 */
 	FX_H_SLOW	= 1 << 2,	/* a round trip to the host */
 	FX_H_EXIT	= 1 << 3,	/* does not return */
-	FX_H_FENCE	= 1 << 4,	/* waits for others */
 };
 
 struct fx_helper_rule {

@@ -44,8 +44,8 @@ static void unbounded(void **state)
 	wants(1405, MOVI(1, 1), ALUI(BPF_ADD, 1, -1), JMPI(BPF_JNE, 1, 64, -2), MOVI(0, 0), EXIT);
 	wants(1405, MOVI(1, 1), ALUI(BPF_ADD, 1, 0), JMPI(BPF_JNE, 1, 64, -2), MOVI(0, 0), EXIT);
 	/* the counter is set back, or changed by what is not constant */
-	wants(1405, MOVI(1, 0), ALUI(BPF_ADD, 1, 1), CALL(14), JMPI(BPF_JNE, 0, 0, 1), MOVI(1, 0),
-	      JMPI(BPF_JNE, 1, 64, -5), MOVI(0, 0), EXIT);
+	wants(1405, MOVI(6, 0), ALUI(BPF_ADD, 6, 1), CALL(14), JMPI(BPF_JNE, 0, 0, 1), MOVI(6, 0),
+	      JMPI(BPF_JNE, 6, 64, -5), MOVI(0, 0), EXIT);
 	wants(1405, CALL(14), MOV(6, 0), MOVI(7, 0), ALU(BPF_ADD, 7, 6), JMPI(BPF_JNE, 7, 64, -2),
 	      MOVI(0, 0), EXIT);
 	/* changed in some rounds, compared in some rounds */
@@ -54,7 +54,7 @@ static void unbounded(void **state)
 	wants(1405, CALL(14), MOV(6, 0), MOVI(7, 0), ALUI(BPF_ADD, 7, 1), JMPI(BPF_JEQ, 6, 0, -2),
 	      JMPI(BPF_JNE, 7, 64, -3), MOVI(0, 0), EXIT);
 	/* a call takes the counter away */
-	wants(1405, MOVI(1, 0), CALL(14), ALUI(BPF_ADD, 1, 1), JMPI(BPF_JNE, 1, 64, -3),
+	wants(1401, MOVI(1, 0), CALL(14), JMPI(BPF_JGT, 1, 64, 2), ALUI(BPF_ADD, 1, 1), GOTO(0),
 	      MOVI(0, 0), EXIT);
 	/* two ways in */
 	wants(1405, CALL(14), MOVI(1, 0), JMPI(BPF_JEQ, 0, 0, 1), ALUI(BPF_ADD, 1, 1),
@@ -72,7 +72,7 @@ static void work(void **state)
 	wants(1406, MOVI(1, 0), ALUI(BPF_ADD, 1, 1), JMPI(BPF_JNE, 1, 32767, -2), MOVI(0, 0), EXIT);
 	/* products */
 	wants(1406, MOVI(1, 0), MOVI(2, 0), ALUI(BPF_ADD, 2, 1), JMPI(BPF_JNE, 2, 256, -2),
-	      ALUI(BPF_ADD, 1, 1), JMPI(BPF_JNE, 1, 256, -5), MOVI(0, 0), EXIT);
+	      ALUI(BPF_ADD, 1, 1), JMPI(BPF_JNE, 1, 128, -5), MOVI(0, 0), EXIT);
 	wants(0, MOVI(1, 0), MOVI(2, 0), ALUI(BPF_ADD, 2, 1), JMPI(BPF_JNE, 2, 128, -2),
 	      ALUI(BPF_ADD, 1, 1), JMPI(BPF_JNE, 1, 128, -5), MOVI(0, 0), EXIT);
 	/* more rounds than are counted */

@@ -205,21 +205,27 @@ static void keys(void **state)
 	wants(1402, STX(BPF_DW, 10, 10, -8), KEY(2, -8), MAP(1, HASHED), CALL(LOOKUP),
 	      MOVI(0, 0), EXIT);
 	/* changed and deleted */
-	wants(1402, CALL(LANE), STX(BPF_DW, 10, 0, -8), KEY(2, -8), KEY(3, -128), MOVI(4, 0),
-	      MAP(1, SHARED), CALL(UPDATE), MOVI(0, 0), EXIT);
+	wants(1402, ENTRY(SHARED), CALL(LANE), STX(BPF_DW, 10, 0, -8), KEY(2, -8), MOV(3, 6),
+	      MOVI(4, 0), MAP(1, SHARED), CALL(UPDATE), MOVI(0, 0), EXIT);
 	wants(1402, CALL(LANE), STX(BPF_DW, 10, 0, -8), KEY(2, -8), MAP(1, HASHED),
 	      CALL(DELETE), MOVI(0, 0), EXIT);
 	wants(0, STI(BPF_DW, 10, -8, 0), KEY(2, -8), MAP(1, HASHED), CALL(DELETE),
 	      MOVI(0, 0), EXIT);
 }
 
+/* 64 bytes at -128, which are the value of a map */
+#define VALUE								\
+	STI(BPF_DW, 10, -128, 1), STI(BPF_DW, 10, -120, 2), STI(BPF_DW, 10, -112, 3), \
+	STI(BPF_DW, 10, -104, 4), STI(BPF_DW, 10, -96, 5), STI(BPF_DW, 10, -88, 6), \
+	STI(BPF_DW, 10, -80, 7), STI(BPF_DW, 10, -72, 8)
+
 static void effects(void **state)
 {
 	(void)state;
 	/* the value of an update, its last byte, its flags */
-	wants(1403, STI(BPF_W, 10, -4, 0), CALL(LANE), STX(BPF_B, 10, 0, -65), KEY(2, -4),
+	wants(1403, VALUE, STI(BPF_W, 10, -4, 0), CALL(LANE), STX(BPF_B, 10, 0, -65), KEY(2, -4),
 	      KEY(3, -128), MOVI(4, 0), MAP(1, SHARED), CALL(UPDATE), MOVI(0, 0), EXIT);
-	wants(0, STI(BPF_W, 10, -4, 0), CALL(LANE), STX(BPF_B, 10, 0, -64), KEY(2, -4),
+	wants(0, VALUE, STI(BPF_W, 10, -4, 0), CALL(LANE), STX(BPF_B, 10, 0, -64), KEY(2, -4),
 	      KEY(3, -128), MOVI(4, 0), MAP(1, SHARED), CALL(UPDATE), MOVI(0, 0), EXIT);
 	wants(0, STI(BPF_W, 10, -4, 0), CALL(LANE), STX(BPF_B, 10, 0, -65), KEY(2, -4),
 	      KEY(3, -128), MOVI(4, 0), MAP(1, PER_LANE), CALL(UPDATE), MOVI(0, 0), EXIT);
