@@ -241,15 +241,30 @@ u32 fx_simt_why_text(struct fx_simt *s, const struct fx_state *st, u32 at,
 	if (!on_stack(p, 0, 1, &from))
 		return why;
 	for (; why == FX_NO_WHY && from < FX_SIMT_STACK; from++) {
-		const struct fx_value *v = &st->slot[from / 8];
-
 		if (st->why[from] != FX_WHY_UNWRITTEN)
 			why = st->why[from];
-		if (st->whole[from / 8] && v->kind == FX_V_SCALAR && v->known &&
-		    !(u8)((u64)v->num >> from % 8 * 8))
+		if (st->known[from / 4] && !(u8)(st->word[from / 4] >> from % 4 * 8))
 			break;
 	}
 	return why;
+}
+
+/* A number that was stored by constants, whole or in two words. */
+static bool load_number(const struct fx_state *st, const struct fx_value *p, s64 off,
+			u32 size, struct fx_value *out)
+{
+	u32 from;
+	u64 v = 0;
+
+	if (p->kind != FX_V_STACK || size < 4 || !on_stack(p, off, size, &from) || from % 4)
+		return false;
+	for (u32 i = 0; i < size / 4; i++) {
+		if (!st->known[from / 4 + i])
+			return false;
+		v |= (u64)st->word[from / 4 + i] << 32 * i;
+	}
+	*out = fx_simt_constant(v);
+	return true;
 }
 
 static void load(struct fx_simt *s, struct fx_state *st, u32 at)
@@ -266,6 +281,10 @@ static void load(struct fx_simt *s, struct fx_state *st, u32 at)
 		out = st->slot[i / 8];
 		if (out.varies)
 			fx_simt_vary(&out, fx_simt_because(s, at, out.why));
+		st->reg[insn->dst_reg] = out;
+		return;
+	}
+	if (BPF_MODE(insn->code) == BPF_MEM && load_number(st, &p, insn->off, size, &out)) {
 		st->reg[insn->dst_reg] = out;
 		return;
 	}
@@ -294,8 +313,15 @@ static void store_stack(struct fx_simt *s, struct fx_state *st, u32 at,
 	/* a pointer is there as one, and its bytes as those of a number */
 	for (u32 i = from; i < end; i++) {
 		st->whole[i / 8] = false;
+		st->known[i / 4] = false;
+		st->word[i / 4] = 0;
 		if (sure || why < st->why[i])
 			st->why[i] = why;
+	}
+	for (u32 i = 0; sure && from % 4 == 0 && i < size / 4 && !v->varies &&
+	     v->kind == FX_V_SCALAR && v->known; i++) {
+		st->known[from / 4 + i] = true;
+		st->word[from / 4 + i] = (u64)v->num >> 32 * i;
 	}
 	if (sure && size == 8 && from % 8 == 0) {
 		st->whole[from / 8] = true;

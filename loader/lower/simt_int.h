@@ -90,6 +90,8 @@ struct fx_state {
 	u32 why[FX_SIMT_STACK];	/* of each byte: FX_NO_WHY, or why it varies */
 	struct fx_value slot[FX_SIMT_STACK / 8]; /* what was stored whole */
 	bool whole[FX_SIMT_STACK / 8];
+	u32 word[FX_SIMT_STACK / 4];	/* a number, where it is known, else 0 */
+	bool known[FX_SIMT_STACK / 4];
 };
 
 struct fx_simt {

@@ -91,6 +91,11 @@ void fx_simt_meet(const struct fx_simt *s, struct fx_state *to, const struct fx_
 		for (u32 i = 0; i < FX_SIMT_STACK; i++)
 			if (from->why[i] < to->why[i])
 				to->why[i] = from->why[i];
+	for (u32 i = 0; i < FX_SIMT_STACK / 4; i++) {
+		to->known[i] = to->known[i] && from->known[i] && to->word[i] == from->word[i];
+		if (!to->known[i])
+			to->word[i] = 0;
+	}
 	for (u32 i = 0; i < FX_SIMT_STACK / 8; i++) {
 		to->whole[i] = to->whole[i] && from->whole[i];
 		if (to->whole[i] && memcmp(&to->slot[i], &from->slot[i], sizeof(to->slot[i])))
@@ -109,7 +114,10 @@ bool fx_simt_same(const struct fx_state *a, const struct fx_state *b)
 	for (u32 i = 0; i < FX_SIMT_REGS; i++)
 		if (!same_value(&a->reg[i], &b->reg[i]))
 			return false;
-	if (memcmp(a->whole, b->whole, sizeof(a->whole)) || memcmp(a->why, b->why, sizeof(a->why)))
+	if (memcmp(a->whole, b->whole, sizeof(a->whole)) ||
+	    memcmp(a->known, b->known, sizeof(a->known)) ||
+	    memcmp(a->word, b->word, sizeof(a->word)) ||
+	    memcmp(a->why, b->why, sizeof(a->why)))
 		return false;
 	for (u32 i = 0; i < FX_SIMT_STACK / 8; i++)
 		if (a->whole[i] && !same_value(&a->slot[i], &b->slot[i]))

@@ -28,6 +28,87 @@ static void bounded(void **state)
 	wants(0, GOTO(1), GOTO(-1), MOVI(0, 0), EXIT);
 }
 
+/* What clang makes of loops: copies, pointers, counters on the stack. */
+static void compiled(void **state)
+{
+	(void)state;
+	/* the counter through a copy, and a way out that nobody knows */
+	wants(0, ENTRY(SHARED), MOVI(5, 0), MOV(3, 5), MOV(0, 5), ALU(BPF_ADD, 3, 6),
+	      LDX(BPF_DW, 1, 3, 0), JMPI(BPF_JEQ, 1, 9, 3), MOV(5, 0), ALUI(BPF_ADD, 5, 8),
+	      JMPI(BPF_JNE, 0, 56, -8), MOVI(0, 0), EXIT);
+	wants(1405, ENTRY(SHARED), MOVI(5, 0), MOV(3, 5), MOV(0, 5), ALU(BPF_ADD, 3, 6),
+	      LDX(BPF_DW, 1, 3, 0), JMPI(BPF_JEQ, 1, 9, 3), MOV(5, 0), ALUI(BPF_ADD, 5, 8),
+	      JMPI(BPF_JNE, 0, 57, -8), MOVI(0, 0), EXIT);
+	/* kept on the stack, in 64 bits and in 32 */
+	wants(0, STI(BPF_DW, 10, -8, 0), LDX(BPF_DW, 1, 10, -8), ALUI(BPF_ADD, 1, 1),
+	      STX(BPF_DW, 10, 1, -8), JMPI(BPF_JLT, 1, 40, -4), MOVI(0, 0), EXIT);
+	wants(0, STI(BPF_W, 10, -4, 6), LDX(BPF_W, 1, 10, -4), ALU32I(BPF_ADD, 1, -1),
+	      STX(BPF_W, 10, 1, -4), JMP32I(BPF_JNE, 1, 0, -4), MOVI(0, 0), EXIT);
+	/* in two halves, of which the upper one is written apart */
+	wants(0, STI(BPF_W, 10, -8, 6), STI(BPF_W, 10, -4, 0), LDX(BPF_DW, 1, 10, -8),
+	      ALUI(BPF_ADD, 1, -1), STX(BPF_DW, 10, 1, -8), JMPI(BPF_JNE, 1, 0, -4),
+	      MOVI(0, 0), EXIT);
+	wants(1405, STI(BPF_W, 10, -8, 6), STI(BPF_W, 10, -4, 1), LDX(BPF_DW, 1, 10, -8),
+	      ALUI(BPF_ADD, 1, -1), STX(BPF_DW, 10, 1, -8), JMPI(BPF_JNE, 1, 0, -4),
+	      MOVI(0, 0), EXIT);
+	/* a byte of it is anything */
+	wants(1405, CALL(14), STI(BPF_W, 10, -4, 6), LDX(BPF_W, 1, 10, -4), ALU32I(BPF_ADD, 1, -1),
+	      STX(BPF_W, 10, 1, -4), STX(BPF_B, 10, 0, -2), JMP32I(BPF_JNE, 1, 0, -5),
+	      MOVI(0, 0), EXIT);
+	/* from one place of an entry to another one of it */
+	wants(0, ENTRY(SHARED), MOV(7, 6), ALUI(BPF_ADD, 7, 64), ALUI(BPF_ADD, 6, 8),
+	      JMP(BPF_JLT, 6, 7, -2), MOVI(0, 0), EXIT);
+	wants(0, ENTRY(PER_LANE), MOV(7, 6), ALUI(BPF_ADD, 7, 64), ALUI(BPF_ADD, 6, 8),
+	      JMP(BPF_JNE, 6, 7, -2), MOVI(0, 0), EXIT);
+	wants(0, MOV(6, 10), MOV(7, 6), ALUI(BPF_ADD, 6, -64), ALUI(BPF_ADD, 6, 8),
+	      JMP(BPF_JLT, 6, 7, -2), MOVI(0, 0), EXIT);
+	/* to one of another entry, though it is of the same map or call */
+	wants(1405, ENTRY(SHARED), MOV(7, 6), ENTRY(SHARED), ALUI(BPF_ADD, 7, 64),
+	      ALUI(BPF_ADD, 6, 8), JMP(BPF_JLT, 6, 7, -2), MOVI(0, 0), EXIT);
+	wants(1405, MOV(7, 10), MOVI(8, 0), ENTRY(SHARED), JMPI(BPF_JEQ, 8, 1, 3), MOV(7, 6),
+	      MOVI(8, 1), GOTO(-14), ALUI(BPF_ADD, 7, 64), ALUI(BPF_ADD, 6, 8),
+	      JMP(BPF_JLT, 6, 7, -2), MOVI(0, 0), EXIT);
+	wants(0, MOV(7, 10), MOVI(8, 0), ENTRY(SHARED), JMPI(BPF_JEQ, 8, 1, 3), MOV(7, 6),
+	      MOVI(8, 1), GOTO(-14), MOV(7, 6), ALUI(BPF_ADD, 7, 64), ALUI(BPF_ADD, 6, 8),
+	      JMP(BPF_JLT, 6, 7, -2), MOVI(0, 0), EXIT);
+	/* a way back that is never gone */
+	wants(0, MOVI(1, 3), MOVI(0, 0), JMPI(BPF_JGT, 1, 5, -2), EXIT);
+	/* a bound that a store through either of two pointers may change */
+	wants(1405, CALL(14), MOV(9, 0), STI(BPF_DW, 10, -16, 4), ENTRY(SHARED), MOV(7, 6),
+	      JMPI(BPF_JEQ, 9, 0, 2), MOV(7, 10), ALUI(BPF_ADD, 7, -16), STX(BPF_DW, 7, 9, 0),
+	      LDX(BPF_DW, 2, 10, -16), MOVI(1, 0), ALUI(BPF_ADD, 1, 1), JMP(BPF_JLT, 1, 2, -2),
+	      MOVI(0, 0), EXIT);
+	wants(0, CALL(14), MOV(9, 0), STI(BPF_DW, 10, -16, 4), ENTRY(SHARED), MOV(7, 6),
+	      JMPI(BPF_JEQ, 9, 0, 2), MOV(7, 10), ALUI(BPF_ADD, 7, -24), STX(BPF_DW, 7, 9, 0),
+	      LDX(BPF_DW, 2, 10, -16), MOVI(1, 0), ALUI(BPF_ADD, 1, 1), JMP(BPF_JLT, 1, 2, -2),
+	      MOVI(0, 0), EXIT);
+}
+
+/* Each comparison, one round before and one behind; 64 and 32 bits. */
+static void comparisons(void **state)
+{
+	(void)state;
+	wants(0, MOVI(1, 5), ALUI(BPF_ADD, 1, 1), JMPI(BPF_JEQ, 1, 6, -2), MOVI(0, 0), EXIT);
+	wants(0, MOVI(1, 5), ALUI(BPF_ADD, 1, 1), JMPI(BPF_JLE, 1, 6, -2), MOVI(0, 0), EXIT);
+	wants(1405, MOVI(1, 5), ALUI(BPF_XOR, 1, 1), JMPI(BPF_JLE, 1, 5, -2), MOVI(0, 0), EXIT);
+	wants(1405, MOVI(1, 6), JMPI(BPF_JLE, 1, 6, -1), MOVI(0, 0), EXIT);
+	wants(1405, MOVI(1, -6), JMPI(BPF_JSLE, 1, -6, -1), MOVI(0, 0), EXIT);
+	wants(0, MOVI(1, -5), JMPI(BPF_JSLE, 1, -6, -1), MOVI(0, 0), EXIT);
+	wants(1405, MOVI(1, -6), JMPI(BPF_JSGE, 1, -6, -1), MOVI(0, 0), EXIT);
+	wants(0, MOVI(1, -7), JMPI(BPF_JSGE, 1, -6, -1), MOVI(0, 0), EXIT);
+	wants(1405, MOVI(1, -6), JMPI(BPF_JSLT, 1, 0, -1), MOVI(0, 0), EXIT);
+	wants(0, MOVI(1, -6), JMPI(BPF_JLT, 1, 0, -1), MOVI(0, 0), EXIT);
+	wants(1405, MOVI(1, 6), JMPI(BPF_JGE, 1, 6, -1), MOVI(0, 0), EXIT);
+	wants(1405, MOVI(1, 6), JMPI(BPF_JSET, 1, 2, -1), MOVI(0, 0), EXIT);
+	wants(0, MOVI(1, 6), JMPI(BPF_JSET, 1, 1, -1), MOVI(0, 0), EXIT);
+	/* the immediate has a sign; only the lower half is compared */
+	wants(1405, MOVI(1, -1), JMPI(BPF_JEQ, 1, -1, -1), MOVI(0, 0), EXIT);
+	wants(1405, MOVI(1, 1), ALUI(BPF_LSH, 1, 40), JMP32I(BPF_JEQ, 1, 0, -1), MOVI(0, 0), EXIT);
+	wants(0, MOVI(1, 1), ALUI(BPF_LSH, 1, 40), JMPI(BPF_JEQ, 1, 0, -1), MOVI(0, 0), EXIT);
+	wants(1405, MOVI(1, -1), ALU32I(BPF_ADD, 1, 0), JMP32I(BPF_JSLT, 1, 0, -1), MOVI(0, 0), EXIT);
+	wants(0, MOVI(1, -1), ALU32I(BPF_ADD, 1, 0), JMPI(BPF_JSLT, 1, 0, -1), MOVI(0, 0), EXIT);
+}
+
 static void unbounded(void **state)
 {
 	(void)state;
@@ -142,7 +223,8 @@ static void many_loops(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bounded), cmocka_unit_test(unbounded),
+		cmocka_unit_test(bounded), cmocka_unit_test(compiled),
+		cmocka_unit_test(comparisons), cmocka_unit_test(unbounded),
 		cmocka_unit_test(work), cmocka_unit_test(no_program),
 		cmocka_unit_test(huge), cmocka_unit_test(many_loops),
 	};
