@@ -179,6 +179,17 @@ static void no_program(void **state)
 	wants(1409, ATOMIC(0x20, 10, 1, -8), MOVI(0, 0), EXIT);
 	wants(1409, INSN(BPF_STX | BPF_ATOMIC | BPF_B, 10, 1, -8, BPF_ADD), MOVI(0, 0), EXIT);
 	wants(1409, INSN(BPF_JMP | 0xf0, 0, 0, 0, 0), MOVI(0, 0), EXIT);
+	/* codes of which only a part is known */
+	wants(1409, INSN(BPF_JMP | BPF_JA | BPF_X, 0, 0, 0, 0), MOVI(0, 0), EXIT);
+	wants(1409, INSN(BPF_JMP32 | BPF_EXIT, 0, 0, 0, 0), MOVI(0, 0), EXIT);
+	wants(1409, INSN(BPF_JMP | BPF_EXIT | BPF_X, 0, 0, 0, 0), MOVI(0, 0), EXIT);
+	wants(1409, INSN(BPF_JMP32 | BPF_CALL, 0, 0, 0, 14), MOVI(0, 0), EXIT);
+	wants(1409, INSN(BPF_JMP | BPF_JCOND, 0, 0, 0, 0), MOVI(0, 0), EXIT);
+	wants(1409, INSN(BPF_LDX | BPF_MEMSX | BPF_DW, 1, 10, -8, 0), MOVI(0, 0), EXIT);
+	wants(0, INSN(BPF_LDX | BPF_MEMSX | BPF_W, 1, 10, -8, 0), MOVI(0, 0), EXIT);
+	wants(1409, INSN(BPF_ALU | BPF_END | BPF_TO_BE, 1, 0, 0, 7), MOVI(0, 0), EXIT);
+	wants(0, INSN(BPF_ALU | BPF_END | BPF_TO_BE, 1, 0, 0, 32), MOVI(0, 0), EXIT);
+	wants(1409, INSN(BPF_ALU64 | BPF_MOV | BPF_X, 1, 2, 7, 0), MOVI(0, 0), EXIT);
 	/* the second half of a load cannot be anything but that */
 	wants(1409, INSN(BPF_LD | BPF_IMM | BPF_DW, 1, 0, 0, 0));
 }
