@@ -85,6 +85,7 @@ struct fx_value {
 };
 
 struct fx_state {
+	struct fx_state *next;	/* of those that are not in use */
 	struct fx_value reg[FX_SIMT_REGS];
 	u32 cost;		/* instructions so far, at most */
 	u32 why[FX_SIMT_STACK];	/* of each byte: FX_NO_WHY, or why it varies */
@@ -109,6 +110,7 @@ struct fx_simt {
 	const char **what;		/* of a source */
 	u32 *told;			/* of each instruction: errors, a bit each */
 	struct fx_told *lines;		/* of all programs */
+	struct fx_state *spare;
 	u64 steps;
 	u32 cost;			/* of the longest way */
 	u32 rounds, longest;		/* most rounds of a loop, and its head */

@@ -93,6 +93,24 @@ static bool stopped(const struct fx_simt *s)
 	return s->cost > MAX_COST || s->steps > MAX_STEPS;
 }
 
+static struct fx_state *copy_of(struct fx_simt *s, const struct fx_state *st)
+{
+	struct fx_state *copy = s->spare;
+
+	if (copy)
+		s->spare = copy->next;
+	else
+		copy = fx_alloc(sizeof(*copy));
+	*copy = *st;
+	return copy;
+}
+
+static void give_back(struct fx_simt *s, struct fx_state *st)
+{
+	st->next = s->spare;
+	s->spare = st;
+}
+
 /* Takes @st. */
 static void deliver(struct fx_simt *s, u32 to, struct fx_state *st)
 {
@@ -101,13 +119,13 @@ static void deliver(struct fx_simt *s, u32 to, struct fx_state *st)
 		return;
 	}
 	fx_simt_meet(s, s->in[to], st);
-	free(st);
+	give_back(s, st);
 }
 
 static void run_block(struct fx_simt *s, u32 b)
 {
 	const struct fx_block *block = &s->cfg.block[b];
-	struct fx_state *st = s->in[b], *copy;
+	struct fx_state *st = s->in[b];
 	u32 at = block->first, len;
 	int way;
 
@@ -119,18 +137,15 @@ static void run_block(struct fx_simt *s, u32 b)
 		if (st->cost > s->cost)
 			s->cost = st->cost;
 		if (!fx_simt_step(s, st, at)) {
-			free(st);
+			give_back(s, st);
 			return;
 		}
 		if (at + len >= block->end)
 			break;
 	}
 	way = block->n_succ == 2 ? fx_simt_decide(s, st, at) : 1;
-	if (way < 0) {
-		copy = fx_alloc(sizeof(*copy));
-		*copy = *st;
-		deliver(s, block->succ[1], copy);
-	}
+	if (way < 0)
+		deliver(s, block->succ[1], copy_of(s, st));
 	deliver(s, block->succ[!way], st);
 }
 
@@ -138,7 +153,7 @@ static void run_blocks(struct fx_simt *s, const u32 *block, u32 n, u32 head);
 
 static void run_loop(struct fx_simt *s, const struct fx_loop_info *l)
 {
-	struct fx_state *before = fx_alloc(sizeof(*before));
+	struct fx_state *before = copy_of(s, s->in[l->head]);
 	u32 rounds;
 
 	for (rounds = 0; s->in[l->head] && !stopped(s); rounds++) {
@@ -147,7 +162,7 @@ static void run_loop(struct fx_simt *s, const struct fx_loop_info *l)
 			s->endless = true;
 			fx_simt_tell(s, FX_SIMT_LOOP, s->cfg.block[l->head].first, FX_NO_WHY,
 				     "nothing shows how often a loop goes round");
-			free(s->in[l->head]);
+			give_back(s, s->in[l->head]);
 			s->in[l->head] = NULL;
 			break;
 		}
@@ -158,7 +173,7 @@ static void run_loop(struct fx_simt *s, const struct fx_loop_info *l)
 		s->rounds = rounds;
 		s->longest = l->head;
 	}
-	free(before);
+	give_back(s, before);
 }
 
 /*
@@ -191,6 +206,12 @@ void fx_simt_run(struct fx_simt *s)
 	}
 	s->in[0] = fx_simt_first_state();
 	run_blocks(s, g->rpo, g->n_rpo, U32_MAX);
+	while (s->spare) {
+		struct fx_state *next = s->spare->next;
+
+		free(s->spare);
+		s->spare = next;
+	}
 	if (s->cost > MAX_COST)
 		fx_simt_tell(s, FX_SIMT_LOOP, g->block[s->longest].first, FX_NO_WHY,
 			     "nothing shows how often a loop goes round");

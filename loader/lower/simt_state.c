@@ -92,6 +92,8 @@ void fx_simt_meet(const struct fx_simt *s, struct fx_state *to, const struct fx_
 			if (from->why[i] < to->why[i])
 				to->why[i] = from->why[i];
 	for (u32 i = 0; i < FX_SIMT_STACK / 4; i++) {
+		if (to->known[i] == from->known[i] && to->word[i] == from->word[i])
+			continue;
 		to->known[i] = to->known[i] && from->known[i] && to->word[i] == from->word[i];
 		if (!to->known[i])
 			to->word[i] = 0;
