@@ -213,6 +213,60 @@ static void huge(void **state)
 	free(prog);
 }
 
+/* One loop with as many ways out and back as fit. */
+static void many_ways(void **state)
+{
+	const u32 k = FX_CODE_MAX_INSNS / 2 - 2;
+	struct bpf_insn *prog = fx_calloc(2 * k + 4, sizeof(*prog));
+	const struct bpf_insn call = CALL(14), keep = MOV(6, 0), set = MOVI(0, 0), exit = EXIT;
+
+	(void)state;
+	prog[0] = call;
+	prog[1] = keep;
+	for (u32 i = 0; i < k; i++) {
+		prog[2 + i] = (struct bpf_insn)JMPI(BPF_JEQ, 6, (s32)i, (short)(2 * k - i - 1));
+		prog[2 + k + i] = (struct bpf_insn)JMPI(BPF_JEQ, 6, (s32)i, (short)-(s32)(k + i + 1));
+	}
+	prog[2 + 2 * k] = set;
+	prog[3 + 2 * k] = exit;
+	simt_wants(1405, prog, 2 * k + 4, __LINE__);
+	free(prog);
+}
+
+/* Short on each way, but too much to look at on all of them, in all rounds. */
+static void many_arms(void **state)
+{
+	const u32 arms = 60, len = 200;
+	struct bpf_insn *prog = fx_calloc(arms * (len + 1) + arms + 8, sizeof(*prog));
+	const struct bpf_insn call = CALL(14), keep = MOV(6, 0), zero = MOVI(7, 0),
+		pad = MOVI(1, 0), count = ALUI(BPF_ADD, 7, 1), exit = EXIT;
+	u32 n = 0, latch = 3 + arms + arms * (len + 1);
+
+	(void)state;
+	for (u32 rounds = 10; rounds <= 210; rounds += 200) {
+		n = 0;
+		prog[n++] = call;
+		prog[n++] = keep;
+		prog[n++] = zero;
+		for (u32 i = 0; i < arms; i++, n++)
+			prog[n] = (struct bpf_insn)JMPI(BPF_JEQ, 6, (s32)i,
+				(short)(3 + arms + i * (len + 1) - n - 1));
+		for (u32 i = 0; i < arms; i++) {
+			for (u32 j = 0; j < len; j++)
+				prog[n++] = pad;
+			prog[n] = (struct bpf_insn)GOTO((short)(latch - n - 1));
+			n++;
+		}
+		prog[n++] = count;
+		prog[n] = (struct bpf_insn)JMPI(BPF_JLT, 7, (s32)rounds, (short)(3 - (s32)n - 1));
+		n++;
+		prog[n++] = zero;
+		prog[n++] = exit;
+		simt_wants(rounds == 10 ? 0 : 1409, prog, n, __LINE__);
+	}
+	free(prog);
+}
+
 static void many_loops(void **state)
 {
 	const struct bpf_insn set = MOVI(1, 0), add = ALUI(BPF_ADD, 1, 1),
@@ -237,7 +291,8 @@ int main(void)
 		cmocka_unit_test(bounded), cmocka_unit_test(compiled),
 		cmocka_unit_test(comparisons), cmocka_unit_test(unbounded),
 		cmocka_unit_test(work), cmocka_unit_test(no_program),
-		cmocka_unit_test(huge), cmocka_unit_test(many_loops),
+		cmocka_unit_test(huge), cmocka_unit_test(many_ways),
+		cmocka_unit_test(many_arms), cmocka_unit_test(many_loops),
 	};
 
 	return RUN(tests);
