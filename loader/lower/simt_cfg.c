@@ -276,9 +276,9 @@ static struct fx_loop_info *loop_of(struct fx_cfg *g, u32 head)
 }
 
 /* All that leads to @latch without passing the head. */
-static void fill_loop(struct fx_cfg *g, struct fx_loop_info *l, u32 latch)
+static void fill_loop(struct fx_cfg *g, struct fx_loop_info *l, u32 latch, u32 *stack)
 {
-	u32 *stack = fx_calloc(g->n_block, sizeof(*stack)), depth = 0;
+	u32 depth = 0;
 
 	if (!l->body[latch]) {
 		l->body[latch] = true;
@@ -296,7 +296,6 @@ static void fill_loop(struct fx_cfg *g, struct fx_loop_info *l, u32 latch)
 			stack[depth++] = g->pred[j];
 		}
 	}
-	free(stack);
 }
 
 static void list_blocks(const struct fx_cfg *g, struct fx_loop_info *l)
@@ -309,7 +308,7 @@ static void list_blocks(const struct fx_cfg *g, struct fx_loop_info *l)
 			l->block[n++] = g->rpo[i];
 }
 
-static const char *find_loops(struct fx_cfg *g, u32 *bad)
+static const char *find_loops(struct fx_cfg *g, u32 *bad, u32 *stack)
 {
 	g->tangled = -1;
 	for (u32 i = 0; i < g->n_rpo; i++) {
@@ -328,7 +327,7 @@ static const char *find_loops(struct fx_cfg *g, u32 *bad)
 				*bad = g->block[to].first;
 				return "has more than 64 loops";
 			}
-			fill_loop(g, loop_of(g, to), from);
+			fill_loop(g, loop_of(g, to), from, stack);
 		}
 	}
 	for (u32 i = 0; i < g->n_loop; i++)
@@ -346,6 +345,7 @@ const char *fx_cfg_build(const struct fx_code_prog *p, struct fx_cfg *g, u32 *ba
 {
 	bool *leader = fx_calloc(p->n, sizeof(*leader));
 	const char *wrong;
+	u32 *stack;
 
 	memset(g, 0, sizeof(*g));
 	wrong = find_leaders(p, leader, bad);
@@ -354,7 +354,9 @@ const char *fx_cfg_build(const struct fx_code_prog *p, struct fx_cfg *g, u32 *ba
 		number_blocks(g);
 		find_preds(g);
 		find_dominators(g);
-		wrong = find_loops(g, bad);
+		stack = fx_calloc(g->n_block, sizeof(*stack));
+		wrong = find_loops(g, bad, stack);
+		free(stack);
 	}
 	free(leader);
 	return wrong;
