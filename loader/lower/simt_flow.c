@@ -364,7 +364,7 @@ void fx_simt_store(struct fx_simt *s, struct fx_state *st, u32 at,
 }
 
 /* A value is changed where it is, and goes into a register, maybe. */
-static void atomic(struct fx_simt *s, struct fx_state *st, u32 at)
+static void store_atomic(struct fx_simt *s, struct fx_state *st, u32 at)
 {
 	const struct bpf_insn *insn = &s->prog->insn[at];
 	const struct fx_value p = st->reg[insn->dst_reg];
@@ -400,7 +400,7 @@ static void store(struct fx_simt *s, struct fx_state *st, u32 at)
 		st->reg[insn->src_reg] : fx_simt_constant((s64)insn->imm);
 
 	if (BPF_MODE(insn->code) == BPF_ATOMIC)
-		atomic(s, st, at);
+		store_atomic(s, st, at);
 	else
 		fx_simt_store(s, st, at, &p, insn->off, sizes[BPF_SIZE(insn->code) >> 3], &v);
 }

@@ -64,19 +64,45 @@ static u64 alu(const struct bpf_insn *insn, u64 a, u64 b)
 		b = (u32)b;
 	}
 	switch (BPF_OP(insn->code)) {
-	case BPF_ADD: a += b; break;
-	case BPF_SUB: a -= b; break;
-	case BPF_MUL: a *= b; break;
-	case BPF_DIV: a = b ? a / b : 0; break;
-	case BPF_MOD: a = b ? a % b : a; break;
-	case BPF_AND: a &= b; break;
-	case BPF_OR: a |= b; break;
-	case BPF_XOR: a ^= b; break;
-	case BPF_LSH: a <<= b & bits; break;
-	case BPF_RSH: a >>= b & bits; break;
-	case BPF_ARSH: a = wide ? (u64)((s64)a >> (b & bits)) : (u64)((s32)a >> (b & bits)); break;
-	case BPF_NEG: a = -a; break;
-	default: a = b; break;
+	case BPF_ADD:
+		a += b;
+		break;
+	case BPF_SUB:
+		a -= b;
+		break;
+	case BPF_MUL:
+		a *= b;
+		break;
+	case BPF_DIV:
+		a = b ? a / b : 0;
+		break;
+	case BPF_MOD:
+		a = b ? a % b : a;
+		break;
+	case BPF_AND:
+		a &= b;
+		break;
+	case BPF_OR:
+		a |= b;
+		break;
+	case BPF_XOR:
+		a ^= b;
+		break;
+	case BPF_LSH:
+		a <<= b & bits;
+		break;
+	case BPF_RSH:
+		a >>= b & bits;
+		break;
+	case BPF_ARSH:
+		a = wide ? (u64)((s64)a >> (b & bits)) : (u64)((s32)a >> (b & bits));
+		break;
+	case BPF_NEG:
+		a = -a;
+		break;
+	default:
+		a = b;
+		break;
 	}
 	return wide ? a : (u32)a;
 }
@@ -91,17 +117,28 @@ static bool compare(const struct bpf_insn *insn, u64 a, u64 b)
 		b = (u32)b;
 	}
 	switch (BPF_OP(insn->code)) {
-	case BPF_JEQ: return a == b;
-	case BPF_JNE: return a != b;
-	case BPF_JGT: return a > b;
-	case BPF_JGE: return a >= b;
-	case BPF_JLT: return a < b;
-	case BPF_JLE: return a <= b;
-	case BPF_JSGT: return sa > sb;
-	case BPF_JSGE: return sa >= sb;
-	case BPF_JSLT: return sa < sb;
-	case BPF_JSLE: return sa <= sb;
-	default: return a & b;
+	case BPF_JEQ:
+		return a == b;
+	case BPF_JNE:
+		return a != b;
+	case BPF_JGT:
+		return a > b;
+	case BPF_JGE:
+		return a >= b;
+	case BPF_JLT:
+		return a < b;
+	case BPF_JLE:
+		return a <= b;
+	case BPF_JSGT:
+		return sa > sb;
+	case BPF_JSGE:
+		return sa >= sb;
+	case BPF_JSLT:
+		return sa < sb;
+	case BPF_JSLE:
+		return sa <= sb;
+	default:
+		return a & b;
 	}
 }
 
@@ -401,8 +438,9 @@ static void compare_with_lanes(bool back)
 		if (!wrong)
 			continue;
 		for (u32 j = 0; j < n; j++)
-			print_message("%u: code %02x dst %u src %u off %d imm %d\n", j, prog[j].code,
-				      prog[j].dst_reg, prog[j].src_reg, prog[j].off, prog[j].imm);
+			print_message("%u: code %02x dst %u src %u off %d imm %d\n", j,
+				      prog[j].code, prog[j].dst_reg, prog[j].src_reg, prog[j].off,
+				      prog[j].imm);
 		fail_msg("program %u passes, and %s", i, wrong);
 	}
 	/* programs that the check refuses show nothing */

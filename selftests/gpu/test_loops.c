@@ -105,7 +105,8 @@ static void comparisons(void **state)
 	wants(1405, MOVI(1, -1), JMPI(BPF_JEQ, 1, -1, -1), MOVI(0, 0), EXIT);
 	wants(1405, MOVI(1, 1), ALUI(BPF_LSH, 1, 40), JMP32I(BPF_JEQ, 1, 0, -1), MOVI(0, 0), EXIT);
 	wants(0, MOVI(1, 1), ALUI(BPF_LSH, 1, 40), JMPI(BPF_JEQ, 1, 0, -1), MOVI(0, 0), EXIT);
-	wants(1405, MOVI(1, -1), ALU32I(BPF_ADD, 1, 0), JMP32I(BPF_JSLT, 1, 0, -1), MOVI(0, 0), EXIT);
+	wants(1405, MOVI(1, -1), ALU32I(BPF_ADD, 1, 0), JMP32I(BPF_JSLT, 1, 0, -1),
+	      MOVI(0, 0), EXIT);
 	wants(0, MOVI(1, -1), ALU32I(BPF_ADD, 1, 0), JMPI(BPF_JSLT, 1, 0, -1), MOVI(0, 0), EXIT);
 }
 
@@ -225,7 +226,8 @@ static void many_ways(void **state)
 	prog[1] = keep;
 	for (u32 i = 0; i < k; i++) {
 		prog[2 + i] = (struct bpf_insn)JMPI(BPF_JEQ, 6, (s32)i, (short)(2 * k - i - 1));
-		prog[2 + k + i] = (struct bpf_insn)JMPI(BPF_JEQ, 6, (s32)i, (short)-(s32)(k + i + 1));
+		prog[2 + k + i] = (struct bpf_insn)JMPI(BPF_JEQ, 6, (s32)i,
+			(short)-(s32)(k + i + 1));
 	}
 	prog[2 + 2 * k] = set;
 	prog[3 + 2 * k] = exit;
