@@ -318,7 +318,12 @@ static u32 n;
 		n += ARRAY_SIZE(put_);					\
 	} while (0)
 #define one_of(...)	\
-	((const short[]){ __VA_ARGS__ }[rnd() % (sizeof((const short[]){ __VA_ARGS__ }) / 2)])
+	pick((const short[]){ __VA_ARGS__ }, sizeof((const short[]){ __VA_ARGS__ }) / 2)
+
+static short pick(const short *from, u32 len)
+{
+	return from[rnd() % len];
+}
 
 static u8 reg(void)
 {
