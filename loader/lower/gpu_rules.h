@@ -22,8 +22,7 @@ enum fx_helper_flag {
 	FX_H_FILLS	= 1 << 1,	/* fills three __u64 behind r1, r2, r3 */
 	FX_H_SLOW	= 1 << 2,	/* a round trip to the host */
 	FX_H_EXIT	= 1 << 3,	/* does not return */
-	FX_H_FENCE	= 1 << 4,	/* waits for others */
-	FX_H_RING	= 1 << 5,	/* puts out to GPU_RINGBUF_MAP alone */
+	FX_H_RING	= 1 << 4,	/* puts out to GPU_RINGBUF_MAP alone */
 };
 
 struct fx_helper_rule {

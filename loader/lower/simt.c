@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The SIMT check: to a fixed point over the blocks, and what it tells. */
+/* The SIMT check: what it tells, and where a value began to vary. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,7 @@
 #include "../util.h"
 #include "simt_int.h"
 
-/* Instructions looked at in all, and steps of a path that are shown. */
-#define MAX_STEPS	(8U << 20)
+/* Steps of a path that are shown. */
 #define MAX_PATH	12
 
 static const struct {
@@ -27,7 +26,7 @@ static const struct {
 	[FX_SIMT_FENCE] = { FX_E_SIMT_FENCE,
 		"leave it out: a policy shares nothing with other lanes but maps" },
 	[FX_SIMT_LOOP] = { FX_E_SIMT_LOOP,
-		"count from a constant to a constant, or have it unrolled: #pragma unroll" },
+		"count from a constant to a constant, or leave it after a constant number of rounds" },
 	[FX_SIMT_WORK] = { FX_E_SIMT_WORK, "make loops shorter" },
 	[FX_SIMT_HELPER] = { FX_E_SIMT_HELPER, NULL },
 	[FX_SIMT_CALL] = { FX_E_SIMT_CALL, "make it static __always_inline" },
@@ -38,6 +37,11 @@ static const struct {
 
 u32 fx_simt_because(struct fx_simt *s, u32 at, u32 why)
 {
+	if (why == FX_WHY_UNWRITTEN)
+		return fx_simt_origin(s, at, "what nothing was written to before");
+	if (why == FX_WHY_ADDRESS)
+		return fx_simt_origin(s, at,
+				      "on one of the ways that lead here, the address of the lane's own stack or entry");
 	if (!s->made[at]) {
 		s->made[at] = true;
 		s->parent[at] = why == at ? FX_NO_WHY : why;
@@ -139,191 +143,13 @@ void fx_simt_tell(struct fx_simt *s, enum fx_simt_rule rule, u32 at, u32 why,
 	pos = fx_code_pos(&s->prog->line[at], s->source, &aside);
 	d = fx_diag(s->diags, rules[rule].code, pos, "'%s' for the device '%s': %s%s",
 		    s->prog->name, s->rules->device, text, aside ? aside : "");
+	if (why == FX_WHY_UNWRITTEN || why == FX_WHY_ADDRESS)
+		why = fx_simt_because(s, at, why);
 	if (why != FX_NO_WHY)
 		tell_path(s, d, at, why);
 	fx_diag_help(d, "%s", rules[rule].help ? rules[rule].help : s->rules->helpers_help);
 	free(text);
 	free(aside);
-}
-
-/* ---- states that meet ------------------------------------------------- */
-
-static bool is_null(const struct fx_value *v)
-{
-	return v->kind == FX_V_SCALAR && v->known && !v->num;
-}
-
-static struct fx_value meet(const struct fx_value *a, const struct fx_value *b)
-{
-	struct fx_value v = *a;
-
-	/* an entry, or NULL where there is none: still an entry or NULL */
-	if (a->kind == FX_V_ENTRY && is_null(b))
-		v = *a;
-	else if (b->kind == FX_V_ENTRY && is_null(a))
-		v = *b;
-	else if (a->kind != b->kind)
-		v = (struct fx_value){ .kind = FX_V_OTHER };
-	else if (!a->known || !b->known || a->num != b->num)
-		v.known = false;
-	if (!v.known)
-		v.num = 0;
-	if (a->kind == b->kind && a->map != b->map) {
-		v.map = FX_MAP_SEVERAL;
-		if (a->kind == FX_V_MAP)
-			v = (struct fx_value){ .kind = FX_V_OTHER };
-	}
-	v.varies = a->varies || b->varies;
-	v.why = a->varies ? a->why : b->varies ? b->why : FX_NO_WHY;
-	return v;
-}
-
-static bool differs(const struct fx_value *a, const struct fx_value *b)
-{
-	return a->kind != b->kind || a->varies != b->varies || a->known != b->known ||
-	       a->map != b->map || a->num != b->num;
-}
-
-static bool meet_into(struct fx_value *to, const struct fx_value *from)
-{
-	struct fx_value v = meet(to, from);
-	bool changed = differs(&v, to);
-
-	*to = v;
-	return changed;
-}
-
-static bool meet_states(struct fx_state *to, const struct fx_state *from)
-{
-	bool changed = false;
-
-	for (u32 i = 0; i < FX_SIMT_REGS; i++)
-		changed |= meet_into(&to->reg[i], &from->reg[i]);
-	for (u32 i = 0; i < FX_SIMT_STACK; i++) {
-		if (to->why[i] != FX_NO_WHY || from->why[i] == FX_NO_WHY)
-			continue;
-		to->why[i] = from->why[i];
-		changed = true;
-	}
-	for (u32 i = 0; i < FX_SIMT_STACK / 8; i++) {
-		if (!to->whole[i])
-			continue;
-		if (from->whole[i]) {
-			changed |= meet_into(&to->slot[i], &from->slot[i]);
-		} else {
-			to->whole[i] = false;
-			changed = true;
-		}
-	}
-	return changed;
-}
-
-/* ---- the fixed point -------------------------------------------------- */
-
-struct work_list {
-	u32 *block;
-	bool *queued;
-	u32 n, from;
-};
-
-static void queue(struct fx_simt *s, struct work_list *w, u32 block)
-{
-	if (w->queued[block])
-		return;
-	w->queued[block] = true;
-	w->block[(w->from + w->n++) % s->cfg.n_block] = block;
-}
-
-/* What a loop is entered with, apart from what its rounds leave behind. */
-static void enter(struct fx_simt *s, u32 from, u32 to, const struct fx_state *st)
-{
-	if (!s->cfg.block[to].is_head || fx_dominates(&s->cfg, to, from))
-		return;
-	for (u32 i = 0; i < FX_SIMT_REGS; i++) {
-		if (s->entered[to])
-			meet_into(&s->entry[to][i], &st->reg[i]);
-		else
-			s->entry[to][i] = st->reg[i];
-	}
-	s->entered[to] = true;
-}
-
-static void flow(struct fx_simt *s, struct work_list *w, u32 from, u32 to,
-		 const struct fx_state *st)
-{
-	enter(s, from, to, st);
-	if (!s->in[to]) {
-		s->in[to] = fx_alloc(sizeof(*st));
-		*s->in[to] = *st;
-		queue(s, w, to);
-	} else if (meet_states(s->in[to], st)) {
-		queue(s, w, to);
-	}
-}
-
-/* What the branch at the end of a block compares, for simt_loop.c. */
-static void keep_operands(struct fx_simt *s, const struct fx_state *st, u32 at)
-{
-	const struct bpf_insn *insn = &s->prog->insn[at];
-
-	s->operand[2 * at] = st->reg[insn->dst_reg];
-	s->operand[2 * at + 1] = BPF_SRC(insn->code) == BPF_X ? st->reg[insn->src_reg] :
-		(struct fx_value){ .kind = FX_V_SCALAR, .known = true, .num = insn->imm };
-}
-
-static void run_block(struct fx_simt *s, struct work_list *w, u32 b)
-{
-	const struct fx_block *block = &s->cfg.block[b];
-	struct fx_state st = *s->in[b];
-	u32 at;
-
-	for (at = block->first; at < block->end; at += fx_insn_len(&s->prog->insn[at])) {
-		s->steps++;
-		if (fx_insn_is_jump(&s->prog->insn[at]))
-			keep_operands(s, &st, at);
-		if (!fx_simt_step(s, &st, at))
-			return;
-	}
-	for (u32 i = 0; i < block->n_succ; i++)
-		flow(s, w, b, block->succ[i], &st);
-}
-
-static struct fx_state *first_state(void)
-{
-	struct fx_state *st = fx_calloc(1, sizeof(*st));
-
-	for (u32 i = 0; i < FX_SIMT_REGS; i++)
-		st->reg[i] = (struct fx_value){ .kind = FX_V_OTHER, .why = FX_NO_WHY };
-	st->reg[BPF_REG_10] = (struct fx_value){ .kind = FX_V_STACK, .known = true,
-						 .why = FX_NO_WHY };
-	for (u32 i = 0; i < FX_SIMT_STACK; i++)
-		st->why[i] = FX_NO_WHY;
-	return st;
-}
-
-static void run(struct fx_simt *s)
-{
-	struct work_list w = { 0 };
-
-	w.block = fx_calloc(s->cfg.n_block, sizeof(*w.block));
-	w.queued = fx_calloc(s->cfg.n_block, sizeof(*w.queued));
-	s->in[0] = first_state();
-	queue(s, &w, 0);
-	while (w.n && s->steps < MAX_STEPS) {
-		u32 b = w.block[w.from];
-
-		w.from = (w.from + 1) % s->cfg.n_block;
-		w.n--;
-		w.queued[b] = false;
-		run_block(s, &w, b);
-	}
-	if (w.n)
-		fx_simt_tell(s, FX_SIMT_CODE, 0, FX_NO_WHY,
-			     "the program is too tangled to be looked at whole");
-	else
-		fx_simt_loops(s);
-	free(w.block);
-	free(w.queued);
 }
 
 static void check_prog(struct fx_simt *s)
@@ -335,27 +161,21 @@ static void check_prog(struct fx_simt *s)
 	s->parent = fx_calloc(n, sizeof(*s->parent));
 	s->what = fx_calloc(n, sizeof(*s->what));
 	s->told = fx_calloc(n, sizeof(*s->told));
-	s->operand = fx_calloc(n, 2 * sizeof(*s->operand));
 	wrong = fx_cfg_build(s->prog, &s->cfg, &bad);
 	if (wrong) {
 		fx_simt_tell(s, FX_SIMT_CODE, bad, FX_NO_WHY, "the program %s", wrong);
 	} else {
 		s->in = fx_calloc(s->cfg.n_block, sizeof(*s->in));
-		s->entry = fx_calloc(s->cfg.n_block, sizeof(*s->entry));
-		s->entered = fx_calloc(s->cfg.n_block, sizeof(*s->entered));
-		run(s);
+		fx_simt_run(s);
 		for (u32 i = 0; i < s->cfg.n_block; i++)
 			free(s->in[i]);
 		free(s->in);
-		free(s->entry);
-		free(s->entered);
 	}
 	fx_cfg_free(&s->cfg);
 	free(s->made);
 	free(s->parent);
 	free(s->what);
 	free(s->told);
-	free(s->operand);
 }
 
 void fx_simt_check(const struct fx_bytecode *c, const struct fx_device_rules *r,

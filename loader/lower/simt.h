@@ -16,9 +16,7 @@ struct fx_device_rules;
 struct fx_diags;
 
 /* Instructions that a lane executes at most, loops counted. */
-#define FX_SIMT_BUDGET		65536
-/* Rounds of one loop that are looked at. */
-#define FX_SIMT_MAX_TRIPS	65536
+#define FX_SIMT_BUDGET	65536
 
 /**
  * fx_simt_check() - check all programs of an object
@@ -29,7 +27,7 @@ struct fx_diags;
  *	   is left is that they end, wait for nobody and call nothing unknown
  * @d: where they go, one for each place a varying value gets to, with its path
  *
- * An abstract interpretation over registers and the stack, to a fixed point.
+ * An abstract interpretation over registers and the stack, loops round by round.
  * Sound for control flow that all lanes share, which it proves: a branch on
  * what varies is an error, so that nothing after it needs to be looked at as
  * if some lanes were elsewhere. Not looked at are races between warps.

@@ -18,6 +18,40 @@ static bool atomic_known(const struct bpf_insn *insn)
 	       insn->imm == BPF_XCHG || insn->imm == BPF_CMPXCHG;
 }
 
+static bool alu_known(const struct bpf_insn *insn)
+{
+	bool wide = BPF_CLASS(insn->code) == BPF_ALU64, reg = BPF_SRC(insn->code) == BPF_X;
+	u8 op = BPF_OP(insn->code);
+
+	if (insn->dst_reg == BPF_REG_10 || op > BPF_END)
+		return false;
+	if (op == BPF_END)	/* to little or big endian, or to the other one */
+		return !insn->off && !(wide && reg) &&
+		       (insn->imm == 16 || insn->imm == 32 || insn->imm == 64);
+	if (op == BPF_MOV && reg)	/* with its sign extended */
+		return !insn->off || insn->off == 8 || insn->off == 16 ||
+		       (insn->off == 32 && wide);
+	if (op == BPF_DIV || op == BPF_MOD)	/* with signs */
+		return !insn->off || insn->off == 1;
+	return !insn->off && !(op == BPF_NEG && reg);
+}
+
+static bool jump_known(const struct bpf_insn *insn)
+{
+	u8 op = BPF_OP(insn->code);
+
+	switch (op) {
+	case BPF_JA:
+		return BPF_SRC(insn->code) == BPF_K;
+	case BPF_EXIT:
+		return insn->code == (BPF_JMP | BPF_EXIT);
+	case BPF_CALL:
+		return BPF_CLASS(insn->code) == BPF_JMP;
+	default:
+		return op < BPF_JCOND;
+	}
+}
+
 /* The instructions whose effect simt_flow.c knows. */
 static bool known(const struct bpf_insn *insn)
 {
@@ -28,19 +62,20 @@ static bool known(const struct bpf_insn *insn)
 	switch (BPF_CLASS(insn->code)) {
 	case BPF_ALU:
 	case BPF_ALU64:
-		return insn->dst_reg != BPF_REG_10 && BPF_OP(insn->code) <= BPF_END;
+		return alu_known(insn);
 	case BPF_LD:
 		return insn->code == (BPF_LD | BPF_IMM | BPF_DW) &&
 		       insn->dst_reg != BPF_REG_10;
 	case BPF_LDX:
-		return (mode == BPF_MEM || mode == BPF_MEMSX) &&
+		return (mode == BPF_MEM ||
+			(mode == BPF_MEMSX && BPF_SIZE(insn->code) != BPF_DW)) &&
 		       insn->dst_reg != BPF_REG_10;
 	case BPF_ST:
 		return mode == BPF_MEM;
 	case BPF_STX:
 		return mode == BPF_MEM || (mode == BPF_ATOMIC && atomic_known(insn));
 	default:
-		return BPF_OP(insn->code) <= BPF_JCOND;
+		return jump_known(insn);
 	}
 }
 
@@ -214,7 +249,7 @@ static void find_dominators(struct fx_cfg *g)
 	free(have);
 }
 
-bool fx_dominates(const struct fx_cfg *g, u32 a, u32 b)
+static bool dominates(const struct fx_cfg *g, u32 a, u32 b)
 {
 	while (g->block[b].order > g->block[a].order)
 		b = g->block[b].idom;
@@ -241,9 +276,9 @@ static struct fx_loop_info *loop_of(struct fx_cfg *g, u32 head)
 }
 
 /* All that leads to @latch without passing the head. */
-static void fill_loop(struct fx_cfg *g, struct fx_loop_info *l, u32 latch)
+static void fill_loop(struct fx_cfg *g, struct fx_loop_info *l, u32 latch, u32 *stack)
 {
-	u32 *stack = fx_calloc(g->n_block, sizeof(*stack)), depth = 0;
+	u32 depth = 0;
 
 	if (!l->body[latch]) {
 		l->body[latch] = true;
@@ -261,10 +296,19 @@ static void fill_loop(struct fx_cfg *g, struct fx_loop_info *l, u32 latch)
 			stack[depth++] = g->pred[j];
 		}
 	}
-	free(stack);
 }
 
-static const char *find_loops(struct fx_cfg *g, u32 *bad)
+static void list_blocks(const struct fx_cfg *g, struct fx_loop_info *l)
+{
+	u32 n = 0;
+
+	l->block = fx_calloc(l->size, sizeof(*l->block));
+	for (u32 i = 0; i < g->n_rpo; i++)
+		if (l->body[g->rpo[i]])
+			l->block[n++] = g->rpo[i];
+}
+
+static const char *find_loops(struct fx_cfg *g, u32 *bad, u32 *stack)
 {
 	g->tangled = -1;
 	for (u32 i = 0; i < g->n_rpo; i++) {
@@ -275,7 +319,7 @@ static const char *find_loops(struct fx_cfg *g, u32 *bad)
 
 			if (g->block[to].order > i)
 				continue;
-			if (!fx_dominates(g, to, from)) {
+			if (!dominates(g, to, from)) {
 				g->tangled = g->block[from].end - 1;
 				continue;
 			}
@@ -283,7 +327,7 @@ static const char *find_loops(struct fx_cfg *g, u32 *bad)
 				*bad = g->block[to].first;
 				return "has more than 64 loops";
 			}
-			fill_loop(g, loop_of(g, to), from);
+			fill_loop(g, loop_of(g, to), from, stack);
 		}
 	}
 	for (u32 i = 0; i < g->n_loop; i++)
@@ -292,6 +336,8 @@ static const char *find_loops(struct fx_cfg *g, u32 *bad)
 			    (g->block[b].loop < 0 ||
 			     g->loop[g->block[b].loop].size > g->loop[i].size))
 				g->block[b].loop = i;
+	for (u32 i = 0; i < g->n_loop; i++)
+		list_blocks(g, &g->loop[i]);
 	return NULL;
 }
 
@@ -299,6 +345,7 @@ const char *fx_cfg_build(const struct fx_code_prog *p, struct fx_cfg *g, u32 *ba
 {
 	bool *leader = fx_calloc(p->n, sizeof(*leader));
 	const char *wrong;
+	u32 *stack;
 
 	memset(g, 0, sizeof(*g));
 	wrong = find_leaders(p, leader, bad);
@@ -307,7 +354,9 @@ const char *fx_cfg_build(const struct fx_code_prog *p, struct fx_cfg *g, u32 *ba
 		number_blocks(g);
 		find_preds(g);
 		find_dominators(g);
-		wrong = find_loops(g, bad);
+		stack = fx_calloc(g->n_block, sizeof(*stack));
+		wrong = find_loops(g, bad, stack);
+		free(stack);
 	}
 	free(leader);
 	return wrong;
@@ -315,8 +364,10 @@ const char *fx_cfg_build(const struct fx_code_prog *p, struct fx_cfg *g, u32 *ba
 
 void fx_cfg_free(struct fx_cfg *g)
 {
-	for (u32 i = 0; i < g->n_loop; i++)
+	for (u32 i = 0; i < g->n_loop; i++) {
 		free(g->loop[i].body);
+		free(g->loop[i].block);
+	}
 	free(g->loop);
 	free(g->block);
 	free(g->block_of);

@@ -35,12 +35,16 @@ bool fx_simt_per_lane(const struct fx_simt *s, s32 map)
 	return r && r->per_lane;
 }
 
-/* Is the address itself another one in each lane? */
-static bool lane_address(const struct fx_simt *s, const struct fx_value *v)
+/* Is what the pointer may lead to, other than the stack, the lane's own? */
+static bool own_entry(const struct fx_simt *s, const struct fx_value *v)
 {
-	return v->kind == FX_V_STACK ||
-	       (v->kind == FX_V_ENTRY &&
-		(v->map == FX_MAP_SEVERAL || fx_simt_per_lane(s, v->map)));
+	return v->map == FX_MAP_SEVERAL || fx_simt_per_lane(s, v->map);
+}
+
+bool fx_simt_lane_address(const struct fx_simt *s, const struct fx_value *v)
+{
+	return v->kind == FX_V_STACK || v->kind == FX_V_EITHER ||
+	       (v->kind == FX_V_ENTRY && own_entry(s, v));
 }
 
 /* A pointer as a number: why that varies, or FX_NO_WHY. */
@@ -48,8 +52,8 @@ u32 fx_simt_why(struct fx_simt *s, const struct fx_value *v, u32 at)
 {
 	if (v->varies)
 		return v->why;
-	if (lane_address(s, v))
-		return fx_simt_origin(s, at, v->kind == FX_V_STACK ?
+	if (fx_simt_lane_address(s, v))
+		return fx_simt_origin(s, at, v->kind != FX_V_ENTRY ?
 				      "the address of the lane's own stack" :
 				      "the address of the lane's own entry of a per-lane map");
 	return FX_NO_WHY;
@@ -58,7 +62,7 @@ u32 fx_simt_why(struct fx_simt *s, const struct fx_value *v, u32 at)
 /* ---- numbers ---------------------------------------------------------- */
 
 /* @dst op @src for what can be computed here; false: it is not. */
-bool fx_simt_alu(u8 code, u64 *dst, u64 src)
+static bool compute(u8 code, u64 *dst, u64 src)
 {
 	bool wide = BPF_CLASS(code) == BPF_ALU64;
 	u32 bits = wide ? 63 : 31;
@@ -92,6 +96,19 @@ bool fx_simt_alu(u8 code, u64 *dst, u64 src)
 	case BPF_RSH:
 		*dst >>= src & bits;
 		break;
+	case BPF_ARSH:
+		*dst = wide ? (u64)((s64)*dst >> (src & bits)) :
+			      (u64)(s64)((s32)*dst >> (src & bits));
+		break;
+	case BPF_DIV:
+		*dst = src ? *dst / src : 0;
+		break;
+	case BPF_MOD:
+		*dst = src ? *dst % src : *dst;
+		break;
+	case BPF_NEG:
+		*dst = -*dst;
+		break;
 	case BPF_MOV:
 		*dst = src;
 		break;
@@ -105,7 +122,7 @@ bool fx_simt_alu(u8 code, u64 *dst, u64 src)
 
 static bool is_pointer(const struct fx_value *v)
 {
-	return v->kind == FX_V_STACK || v->kind == FX_V_ENTRY;
+	return v->kind == FX_V_STACK || v->kind == FX_V_ENTRY || v->kind == FX_V_EITHER;
 }
 
 /* A pointer moved by a number stays one; false: this is something else. */
@@ -121,10 +138,8 @@ static bool move_pointer(struct fx_simt *s, u32 at, u8 op, struct fx_value *dst,
 	}
 	if (!is_pointer(&p) || is_pointer(n) || (op != BPF_ADD && op != BPF_SUB))
 		return false;
-	if (n->kind == FX_V_SCALAR && n->known && p.known)
-		p.num += op == BPF_ADD ? n->num : -n->num;
-	else
-		p.known = false;
+	p.known = n->kind == FX_V_SCALAR && n->known && p.known;
+	p.num = !p.known ? 0 : op == BPF_ADD ? (u64)p.num + n->num : (u64)p.num - n->num;
 	if (!p.varies && n->varies)
 		fx_simt_vary(&p, fx_simt_because(s, at, n->why));
 	*dst = p;
@@ -165,9 +180,8 @@ static void alu(struct fx_simt *s, struct fx_state *st, u32 at)
 	if (why != FX_NO_WHY) {
 		fx_simt_vary(&out, fx_simt_because(s, at, why));
 	} else if (!insn->off && src.kind == FX_V_SCALAR && src.known &&
-		   op != BPF_NEG && op != BPF_END &&
 		   (op == BPF_MOV || (dst->kind == FX_V_SCALAR && dst->known)) &&
-		   fx_simt_alu(insn->code, &v, src.num)) {
+		   compute(insn->code, &v, src.num)) {
 		out = fx_simt_constant(v);
 	}
 	*dst = out;
@@ -175,27 +189,35 @@ static void alu(struct fx_simt *s, struct fx_state *st, u32 at)
 
 /* ---- memory ----------------------------------------------------------- */
 
-static bool on_stack(const struct fx_value *p, s64 off, u32 size)
+/* Where on the stack, counted from its lower end; false: that is not known. */
+static bool on_stack(const struct fx_value *p, s64 off, u32 size, u32 *from)
 {
-	return p->known && p->num + off >= STACK_BASE && p->num + off <= -(s64)size;
+	s64 at = (u64)p->num + off;
+
+	if ((p->kind != FX_V_STACK && p->kind != FX_V_EITHER) || !p->known || p->varies ||
+	    at < STACK_BASE || at > -(s64)size)
+		return false;
+	*from = at - STACK_BASE;
+	return true;
 }
 
-/* The same of the stack; of all of it where the offset is not known. */
-static u32 why_stack(struct fx_simt *s, const struct fx_state *st, u32 at,
-		     const struct fx_value *p, s64 off, u32 size)
+/*
+ * The same of the stack, of all of it where the offset is not known: then of
+ * what was written there, as it is no use to ask for all 512 bytes.
+ */
+static u32 why_stack(const struct fx_state *st, const struct fx_value *p, s64 off, u32 size)
 {
-	bool exact = on_stack(p, off, size);
-	u32 from = exact ? p->num + off - STACK_BASE : 0;
-	u32 end = exact ? from + size : FX_SIMT_STACK;
+	u32 from = 0, end = FX_SIMT_STACK, why = FX_NO_WHY;
+	bool exact = on_stack(p, off, size, &from);
 
-	for (u32 i = from; i < end; i++) {
-		if (st->why[i] != FX_NO_WHY)
-			return st->why[i];
-		/* a pointer is read as a number */
-		if (st->whole[i / 8] && lane_address(s, &st->slot[i / 8]))
-			return fx_simt_why(s, &st->slot[i / 8], at);
-	}
-	return FX_NO_WHY;
+	if (exact)
+		end = from + size;
+	else if (p->known)
+		return FX_WHY_UNWRITTEN;	/* beyond the stack */
+	for (u32 i = from; i < end; i++)
+		if (st->why[i] < why && (exact || st->why[i] != FX_WHY_UNWRITTEN))
+			why = st->why[i];
+	return why;
 }
 
 /* Why what @size bytes behind a pointer hold varies, or FX_NO_WHY. */
@@ -204,16 +226,45 @@ u32 fx_simt_why_memory(struct fx_simt *s, const struct fx_state *st, u32 at,
 {
 	if (p->varies)
 		return p->why;
-	switch (p->kind) {
-	case FX_V_STACK:
-		return why_stack(s, st, at, p, off, size);
-	case FX_V_ENTRY:
-		if (!lane_address(s, p))
-			return FX_NO_WHY;
-		return fx_simt_origin(s, at, "what the lane's own entry of a per-lane map holds");
-	default:
+	if (p->kind != FX_V_STACK && p->kind != FX_V_ENTRY && p->kind != FX_V_EITHER)
 		return fx_simt_origin(s, at, "what is read from memory of which nothing is known");
+	if (p->kind != FX_V_STACK && own_entry(s, p))
+		return fx_simt_origin(s, at, "what the lane's own entry of a per-lane map holds");
+	return p->kind == FX_V_ENTRY ? FX_NO_WHY : why_stack(st, p, off, size);
+}
+
+u32 fx_simt_why_text(struct fx_simt *s, const struct fx_state *st, u32 at,
+		     const struct fx_value *p)
+{
+	u32 from, why = fx_simt_why_memory(s, st, at, p, 0, 1);
+
+	if (!on_stack(p, 0, 1, &from))
+		return why;
+	for (; why == FX_NO_WHY && from < FX_SIMT_STACK; from++) {
+		if (st->why[from] != FX_WHY_UNWRITTEN)
+			why = st->why[from];
+		if (st->known[from / 4] && !(u8)(st->word[from / 4] >> from % 4 * 8))
+			break;
 	}
+	return why;
+}
+
+/* A number that was stored by constants, whole or in two words. */
+static bool load_number(const struct fx_state *st, const struct fx_value *p, s64 off,
+			u32 size, struct fx_value *out)
+{
+	u32 from;
+	u64 v = 0;
+
+	if (p->kind != FX_V_STACK || size < 4 || !on_stack(p, off, size, &from) || from % 4)
+		return false;
+	for (u32 i = 0; i < size / 4; i++) {
+		if (!st->known[from / 4 + i])
+			return false;
+		v |= (u64)st->word[from / 4 + i] << 32 * i;
+	}
+	*out = fx_simt_constant(v);
+	return true;
 }
 
 static void load(struct fx_simt *s, struct fx_state *st, u32 at)
@@ -225,16 +276,17 @@ static void load(struct fx_simt *s, struct fx_state *st, u32 at)
 	u32 size = sizes[BPF_SIZE(insn->code) >> 3], why, i;
 	struct fx_value out = fx_simt_number();
 
-	if (p.kind == FX_V_STACK && !p.varies && size == 8 &&
-	    on_stack(&p, insn->off, 8)) {
-		i = p.num + insn->off - STACK_BASE;
-		if (i % 8 == 0 && st->whole[i / 8]) {
-			out = st->slot[i / 8];
-			if (out.varies)
-				fx_simt_vary(&out, fx_simt_because(s, at, out.why));
-			st->reg[insn->dst_reg] = out;
-			return;
-		}
+	if (p.kind == FX_V_STACK && size == 8 && on_stack(&p, insn->off, 8, &i) &&
+	    i % 8 == 0 && st->whole[i / 8]) {
+		out = st->slot[i / 8];
+		if (out.varies)
+			fx_simt_vary(&out, fx_simt_because(s, at, out.why));
+		st->reg[insn->dst_reg] = out;
+		return;
+	}
+	if (BPF_MODE(insn->code) == BPF_MEM && load_number(st, &p, insn->off, size, &out)) {
+		st->reg[insn->dst_reg] = out;
+		return;
 	}
 	why = fx_simt_why_memory(s, st, at, &p, insn->off, size);
 	if (why != FX_NO_WHY)
@@ -242,55 +294,100 @@ static void load(struct fx_simt *s, struct fx_state *st, u32 at)
 	st->reg[insn->dst_reg] = out;
 }
 
-/* @v was stored by @at into the stack; NULL: something without a value. */
-void fx_simt_store_stack(struct fx_simt *s, struct fx_state *st, u32 at,
-			 const struct fx_value *p, s64 off, u32 size,
-			 const struct fx_value *v)
+/* @v is stored by @at into the stack, or may be. */
+static void store_stack(struct fx_simt *s, struct fx_state *st, u32 at,
+			const struct fx_value *p, s64 off, u32 size,
+			const struct fx_value *v)
 {
-	u32 why = v && v->varies ? fx_simt_because(s, at, v->why) : FX_NO_WHY;
-	bool exact = on_stack(p, off, size) && !p->varies;
-	u32 from = exact ? p->num + off - STACK_BASE : 0;
-	u32 end = exact ? from + size : FX_SIMT_STACK;
+	u32 why = fx_simt_why(s, v, at), from = 0, end = FX_SIMT_STACK;
+	bool exact = on_stack(p, off, size, &from);
+	/* it is there, and nowhere else */
+	bool sure = exact && p->kind == FX_V_STACK;
 
-	/* a piece of a pointer is a number */
-	if (v && why == FX_NO_WHY && !(exact && size == 8 && from % 8 == 0))
-		why = fx_simt_why(s, v, at);
+	if (exact)
+		end = from + size;
 	if (p->varies && why == FX_NO_WHY)
-		why = fx_simt_because(s, at, p->why);
+		why = p->why;
+	if (why != FX_NO_WHY)
+		why = fx_simt_because(s, at, why);
+	/* a pointer is there as one, and its bytes as those of a number */
 	for (u32 i = from; i < end; i++) {
 		st->whole[i / 8] = false;
-		/* somewhere on the stack: the rest keeps what it had */
-		if (exact || why != FX_NO_WHY)
+		st->known[i / 4] = false;
+		st->word[i / 4] = 0;
+		if (sure || why < st->why[i])
 			st->why[i] = why;
 	}
-	if (exact && v && size == 8 && from % 8 == 0) {
+	for (u32 i = 0; sure && from % 4 == 0 && i < size / 4 && !v->varies &&
+	     v->kind == FX_V_SCALAR && v->known; i++) {
+		st->known[from / 4 + i] = true;
+		st->word[from / 4 + i] = (u64)v->num >> 32 * i;
+	}
+	if (sure && size == 8 && from % 8 == 0) {
 		st->whole[from / 8] = true;
 		st->slot[from / 8] = *v;
-		if (why != FX_NO_WHY)
+		if (v->varies)
 			st->slot[from / 8].why = why;
 	}
 }
 
-/* @v, or what varies because of @why, leaves the lane through @p. */
-void fx_simt_store_out(struct fx_simt *s, u32 at, const struct fx_value *p,
-		       const struct fx_value *v)
+/* @v leaves the lane through @p. */
+static void store_out(struct fx_simt *s, u32 at, const struct fx_value *p,
+		      const struct fx_value *v)
 {
-	const char *where = p->kind != FX_V_ENTRY ? "memory" :
-		p->map >= 0 ? s->code->map[p->map].name :
+	bool entry = p->kind == FX_V_ENTRY || p->kind == FX_V_EITHER;
+	const char *where = !entry ? "memory" : p->map >= 0 ? s->code->map[p->map].name :
 		p->map == FX_REF_DATA ? "a variable" : "one of several maps";
 	u32 why;
 
-	if (p->kind == FX_V_ENTRY && p->map >= 0 && fx_simt_per_lane(s, p->map))
+	if (entry && fx_simt_per_lane(s, p->map))
 		return;
 	if (p->varies) {
 		fx_simt_tell(s, FX_SIMT_EFFECT, at, p->why,
 			     "'%s' is written at an offset that varies by lane", where);
 		return;
 	}
-	why = v ? fx_simt_why(s, v, at) : FX_NO_WHY;
+	why = fx_simt_why(s, v, at);
 	if (why != FX_NO_WHY)
 		fx_simt_tell(s, FX_SIMT_EFFECT, at, why,
 			     "what varies by lane is written to '%s', which all lanes share", where);
+}
+
+void fx_simt_store(struct fx_simt *s, struct fx_state *st, u32 at,
+		   const struct fx_value *p, s64 off, u32 size,
+		   const struct fx_value *v)
+{
+	if (p->kind != FX_V_STACK)
+		store_out(s, at, p, v);
+	if (p->kind != FX_V_ENTRY)
+		store_stack(s, st, at, p, off, size, v);
+}
+
+/* A value is changed where it is, and goes into a register, maybe. */
+static void store_atomic(struct fx_simt *s, struct fx_state *st, u32 at)
+{
+	const struct bpf_insn *insn = &s->prog->insn[at];
+	const struct fx_value p = st->reg[insn->dst_reg];
+	const struct fx_value *with = &st->reg[insn->src_reg];
+	u32 size = BPF_SIZE(insn->code) == BPF_DW ? 8 : 4, why = FX_NO_WHY, into;
+	struct fx_value v = fx_simt_number();
+
+	/* what was in memory that is shared is the same for all */
+	if (p.kind == FX_V_STACK)
+		why = fx_simt_why_memory(s, st, at, &p, insn->off, size);
+	if (why == FX_NO_WHY)
+		why = fx_simt_why(s, with, at);
+	if (why == FX_NO_WHY && insn->imm == BPF_CMPXCHG)
+		why = fx_simt_why(s, &st->reg[BPF_REG_0], at);
+	if (why != FX_NO_WHY)
+		fx_simt_vary(&v, fx_simt_because(s, at, why));
+	fx_simt_store(s, st, at, &p, insn->off, size, &v);
+	if (!(insn->imm & BPF_FETCH))
+		return;
+	into = insn->imm == BPF_CMPXCHG ? BPF_REG_0 : insn->src_reg;
+	if (p.kind != FX_V_STACK)
+		fx_simt_vary(&v, fx_simt_origin(s, at, "what an atomic operation found, lane after lane"));
+	st->reg[into] = v;
 }
 
 static void store(struct fx_simt *s, struct fx_state *st, u32 at)
@@ -299,38 +396,13 @@ static void store(struct fx_simt *s, struct fx_state *st, u32 at)
 				     [BPF_B >> 3] = 1, [BPF_DW >> 3] = 8 };
 	const struct bpf_insn *insn = &s->prog->insn[at];
 	const struct fx_value p = st->reg[insn->dst_reg];
-	u32 size = sizes[BPF_SIZE(insn->code) >> 3], why;
-	bool atomic = BPF_MODE(insn->code) == BPF_ATOMIC;
-	struct fx_value v = BPF_CLASS(insn->code) == BPF_STX ?
+	const struct fx_value v = BPF_CLASS(insn->code) == BPF_STX ?
 		st->reg[insn->src_reg] : fx_simt_constant((s64)insn->imm);
-	struct fx_value old = fx_simt_number();
-	u32 into;
 
-	if (p.kind != FX_V_STACK) {
-		fx_simt_store_out(s, at, &p, &v);
-	} else if (!atomic) {
-		fx_simt_store_stack(s, st, at, &p, insn->off, size, &v);
-	} else {
-		why = fx_simt_why_memory(s, st, at, &p, insn->off, size);
-		if (why == FX_NO_WHY)
-			why = fx_simt_why(s, &v, at);
-		if (why == FX_NO_WHY && insn->imm == BPF_CMPXCHG)
-			why = fx_simt_why(s, &st->reg[BPF_REG_0], at);
-		v = fx_simt_number();
-		if (why != FX_NO_WHY)
-			fx_simt_vary(&v, fx_simt_because(s, at, why));
-		fx_simt_store_stack(s, st, at, &p, insn->off, size, &v);
-	}
-	if (!atomic || !(insn->imm & BPF_FETCH))
-		return;
-	into = insn->imm == BPF_CMPXCHG ? BPF_REG_0 : insn->src_reg;
-	if (insn->imm == BPF_CMPXCHG && p.kind != FX_V_STACK)
-		fx_simt_store_out(s, at, &p, &st->reg[BPF_REG_0]);
-	if (p.kind != FX_V_STACK)
-		fx_simt_vary(&old, fx_simt_origin(s, at, "what an atomic operation found, lane after lane"));
-	else if (v.varies)
-		fx_simt_vary(&old, v.why);
-	st->reg[into] = old;
+	if (BPF_MODE(insn->code) == BPF_ATOMIC)
+		store_atomic(s, st, at);
+	else
+		fx_simt_store(s, st, at, &p, insn->off, sizes[BPF_SIZE(insn->code) >> 3], &v);
 }
 
 /* ---- branches --------------------------------------------------------- */
@@ -341,8 +413,8 @@ static bool is_null_check(const struct bpf_insn *insn, const struct fx_value *a,
 {
 	return BPF_CLASS(insn->code) == BPF_JMP &&
 	       (BPF_OP(insn->code) == BPF_JEQ || BPF_OP(insn->code) == BPF_JNE) &&
-	       a->kind == FX_V_ENTRY && !a->varies && b->kind == FX_V_SCALAR &&
-	       b->known && !b->num;
+	       a->kind == FX_V_ENTRY && !a->varies && a->known && !a->num &&
+	       b->kind == FX_V_SCALAR && b->known && !b->num;
 }
 
 static void branch(struct fx_simt *s, const struct fx_state *st, u32 at)
@@ -353,7 +425,7 @@ static void branch(struct fx_simt *s, const struct fx_state *st, u32 at)
 		st->reg[insn->src_reg] : fx_simt_constant((s64)insn->imm);
 	u32 why;
 
-	if (fx_insn_is_goto(insn) || is_null_check(insn, &a, &b))
+	if (fx_simt_decide(s, st, at) >= 0 || is_null_check(insn, &a, &b))
 		return;
 	why = fx_simt_why(s, &a, at);
 	if (why == FX_NO_WHY)
@@ -373,7 +445,7 @@ static void load_imm(struct fx_simt *s, struct fx_state *st, u32 at)
 		*dst = (struct fx_value){ .kind = FX_V_MAP, .map = ref, .why = FX_NO_WHY };
 	else if (ref == FX_REF_DATA)
 		*dst = (struct fx_value){ .kind = FX_V_ENTRY, .map = FX_REF_DATA,
-					  .why = FX_NO_WHY };
+					  .why = FX_NO_WHY, .base = FX_NO_WHY };
 	else if (ref == FX_REF_NONE && !insn->src_reg)
 		*dst = fx_simt_constant((u32)insn->imm | (u64)(u32)insn[1].imm << 32);
 	else
@@ -408,7 +480,9 @@ bool fx_simt_step(struct fx_simt *s, struct fx_state *st, u32 at)
 	}
 	if (!fx_simt_call(s, st, at))
 		return false;
-	for (u32 i = BPF_REG_1; i <= BPF_REG_5; i++)
+	for (u32 i = BPF_REG_1; i <= BPF_REG_5; i++) {
 		st->reg[i] = nothing;
+		fx_simt_vary(&st->reg[i], FX_WHY_UNWRITTEN);
+	}
 	return true;
 }

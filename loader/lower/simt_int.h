@@ -12,13 +12,20 @@
 #define FX_SIMT_MAX_LOOPS	64
 #define FX_NO_WHY	U32_MAX
 
+/*
+ * Why a value varies is an instruction, or one of these, which become the
+ * instruction that makes use of the value. The smaller one says more.
+ */
+#define FX_WHY_UNWRITTEN (U32_MAX - 1)	/* nothing was written there */
+#define FX_WHY_ADDRESS	(U32_MAX - 2)	/* one of two ways left an address */
+
 /* ---- control flow ---- */
 
 struct fx_loop_info {
 	u32 head;		/* block */
 	bool *body;		/* of each block: is it in the loop? */
+	u32 *block;		/* of it, in reverse post-order: the head first */
 	u32 size;		/* blocks */
-	u64 trips;		/* entries of the head, at most; 0: not bounded */
 };
 
 struct fx_block {
@@ -52,7 +59,6 @@ struct fx_cfg {
  */
 const char *fx_cfg_build(const struct fx_code_prog *p, struct fx_cfg *g, u32 *bad);
 void fx_cfg_free(struct fx_cfg *g);
-bool fx_dominates(const struct fx_cfg *g, u32 a, u32 b);
 
 /* ---- values ---- */
 
@@ -61,25 +67,32 @@ enum fx_value_kind {
 	FX_V_STACK,		/* a pointer to the stack; .known: at .num */
 	FX_V_MAP,		/* a reference to a map */
 	FX_V_ENTRY,		/* a pointer to an entry of .map, or NULL */
+	FX_V_EITHER,		/* an entry of .map or, .known: at .num, the stack */
 	FX_V_OTHER,		/* a pointer to something else, or anything */
 };
 
 #define FX_MAP_SEVERAL	(-5)	/* an entry of one map or of another */
+#define FX_MAP_SHARED	(-6)	/* the same, of maps that all lanes share */
 
 struct fx_value {
 	u8 kind;
 	bool varies;
 	bool known;
 	s32 map;
-	u32 why;		/* the instruction that made it vary */
+	u32 why;		/* the instruction that made it vary, or FX_WHY_* */
+	u32 base;		/* of entries: the call that found it last, or FX_NO_WHY */
 	s64 num;
 };
 
 struct fx_state {
+	struct fx_state *next;	/* of those that are not in use */
 	struct fx_value reg[FX_SIMT_REGS];
+	u32 cost;		/* instructions so far, at most */
 	u32 why[FX_SIMT_STACK];	/* of each byte: FX_NO_WHY, or why it varies */
 	struct fx_value slot[FX_SIMT_STACK / 8]; /* what was stored whole */
 	bool whole[FX_SIMT_STACK / 8];
+	u32 word[FX_SIMT_STACK / 4];	/* a number, where it is known, else 0 */
+	bool known[FX_SIMT_STACK / 4];
 };
 
 struct fx_simt {
@@ -90,22 +103,24 @@ struct fx_simt {
 	bool apart;
 	struct fx_diags *diags;
 	struct fx_cfg cfg;
-	struct fx_state **in;		/* of each block, NULL: not reached */
-	struct fx_value (*entry)[FX_SIMT_REGS];	/* of loops: from outside */
-	bool *entered;
-	struct fx_value *operand;	/* of each branch: what it compares with */
+	struct fx_state **in;		/* of each block: what it begins with next */
 	/* why a value varies, by the instruction that made it: once set, kept */
 	bool *made;
 	u32 *parent;
 	const char **what;		/* of a source */
 	u32 *told;			/* of each instruction: errors, a bit each */
 	struct fx_told *lines;		/* of all programs */
+	struct fx_state *spare;
 	u64 steps;
+	u32 cost;			/* of the longest way */
+	u32 rounds, longest;		/* most rounds of a loop, and its head */
+	bool endless;			/* a loop was told of */
 };
 
 /* simt_flow.c: one instruction; false when nothing comes after it */
 bool fx_simt_step(struct fx_simt *s, struct fx_state *st, u32 at);
-bool fx_simt_alu(u8 code, u64 *dst, u64 src);
+/* Does the branch at @at go to its target (1), on (0), or who knows (-1)? */
+int fx_simt_decide(const struct fx_simt *s, const struct fx_state *st, u32 at);
 
 /* between simt_flow.c and simt_call.c */
 bool fx_simt_call(struct fx_simt *s, struct fx_state *st, u32 at);
@@ -114,18 +129,28 @@ struct fx_value fx_simt_constant(u64 v);
 void fx_simt_vary(struct fx_value *v, u32 why);
 /* Has each lane an entry of its own in the map? */
 bool fx_simt_per_lane(const struct fx_simt *s, s32 map);
+/* Is the address itself another one in each lane? */
+bool fx_simt_lane_address(const struct fx_simt *s, const struct fx_value *v);
 /* Why a value varies as a number, or what @size bytes behind it hold. */
 u32 fx_simt_why(struct fx_simt *s, const struct fx_value *v, u32 at);
 u32 fx_simt_why_memory(struct fx_simt *s, const struct fx_state *st, u32 at,
 		       const struct fx_value *p, s64 off, u32 size);
-void fx_simt_store_stack(struct fx_simt *s, struct fx_state *st, u32 at,
-			 const struct fx_value *p, s64 off, u32 size,
-			 const struct fx_value *v);
-void fx_simt_store_out(struct fx_simt *s, u32 at, const struct fx_value *p,
-		       const struct fx_value *v);
+/* The text that begins behind a pointer, up to its zero. */
+u32 fx_simt_why_text(struct fx_simt *s, const struct fx_state *st, u32 at,
+		     const struct fx_value *p);
+void fx_simt_store(struct fx_simt *s, struct fx_state *st, u32 at,
+		   const struct fx_value *p, s64 off, u32 size,
+		   const struct fx_value *v);
 
-/* simt_loop.c: after the fixed point */
-void fx_simt_loops(struct fx_simt *s);
+/* simt_state.c */
+struct fx_state *fx_simt_first_state(void);
+/* What holds where either of the two does, into @to. */
+void fx_simt_meet(const struct fx_simt *s, struct fx_state *to, const struct fx_state *from);
+/* Would the same come after both? */
+bool fx_simt_same(const struct fx_state *a, const struct fx_state *b);
+
+/* simt_loop.c: the whole program */
+void fx_simt_run(struct fx_simt *s);
 
 /* simt.c: errors */
 enum fx_simt_rule {

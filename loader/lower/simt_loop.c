@@ -1,64 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * How often a loop goes round. It is bounded when it has a counter that begins
- * with a constant, is changed once in each round by a constant, and is
- * compared once in each round with a constant, by a branch that leaves the
- * loop. Then the counter is simply counted.
+ * The whole program, its loops round by round: what is known at the end of a
+ * round is what the next one begins with, and a branch whose operands are known
+ * goes one way. A loop has a bound when a round comes that leads to no other.
  */
+#include <stdlib.h>
+
+#include "../util.h"
 #include "simt_int.h"
 
-/* Does the instruction write the register? */
-static bool writes(const struct bpf_insn *insn, u32 reg)
-{
-	switch (BPF_CLASS(insn->code)) {
-	case BPF_ALU:
-	case BPF_ALU64:
-	case BPF_LD:
-	case BPF_LDX:
-		return insn->dst_reg == reg;
-	case BPF_STX:
-		if (BPF_MODE(insn->code) != BPF_ATOMIC || !(insn->imm & BPF_FETCH))
-			return false;
-		return reg == (insn->imm == BPF_CMPXCHG ? BPF_REG_0 : insn->src_reg);
-	case BPF_JMP:
-		return BPF_OP(insn->code) == BPF_CALL && reg <= BPF_REG_5;
-	default:
-		return false;
-	}
-}
-
-/* Once in each round: on every way round, and in no loop within this one. */
-static bool each_round(const struct fx_cfg *g, const struct fx_loop_info *l, u32 block)
-{
-	if (&g->loop[g->block[block].loop] != l)
-		return false;
-	for (u32 j = g->first_pred[l->head]; j < g->first_pred[l->head + 1]; j++)
-		if (l->body[g->pred[j]] && !fx_dominates(g, block, g->pred[j]))
-			return false;
-	return true;
-}
-
-/* The one instruction of the loop that changes the register, or -1. */
-static s64 only_change(const struct fx_simt *s, const struct fx_loop_info *l, u32 reg)
-{
-	const struct fx_code_prog *p = s->prog;
-	s64 found = -1;
-
-	for (u32 b = 0; b < s->cfg.n_block; b++) {
-		const struct fx_block *block = &s->cfg.block[b];
-
-		if (!l->body[b])
-			continue;
-		for (u32 at = block->first; at < block->end; at += fx_insn_len(&p->insn[at])) {
-			if (!writes(&p->insn[at], reg))
-				continue;
-			if (found >= 0)
-				return -1;
-			found = at;
-		}
-	}
-	return found;
-}
+/*
+ * Where to stop: ways that are too long by far, so that what is left open is
+ * only how long; and instructions looked at, on all ways together.
+ */
+#define MAX_COST	(2 * FX_SIMT_BUDGET)
+#define MAX_STEPS	(32 * FX_SIMT_BUDGET)
 
 static bool taken(const struct bpf_insn *insn, u64 a, u64 b)
 {
@@ -96,112 +52,173 @@ static bool taken(const struct bpf_insn *insn, u64 a, u64 b)
 	}
 }
 
-/* A way out of the loop at the end of @block, by a counter; 0: it is none. */
-static u64 count(const struct fx_simt *s, const struct fx_loop_info *l, u32 block,
-		 bool swapped)
+/* Places in one object, near enough that their order is that of addresses. */
+static bool same_object(const struct bpf_insn *insn, const struct fx_value *a,
+			const struct fx_value *b)
 {
-	const struct fx_cfg *g = &s->cfg;
-	u32 at = g->block[block].end - 1, reg, change_block;
-	const struct bpf_insn *branch = &s->prog->insn[at], *change;
-	const struct fx_value *with = &s->operand[2 * at + !swapped];
-	const struct fx_value *begin;
-	u64 v, limit, trips;
-	bool first, leave;
-	s64 by;
+	const s64 far = 1 << 29;
 
-	reg = swapped ? branch->src_reg : branch->dst_reg;
-	if (swapped && BPF_SRC(branch->code) != BPF_X)
-		return 0;
-	by = only_change(s, l, reg);
-	begin = &s->entry[l->head][reg];
-	if (by < 0 || with->kind != FX_V_SCALAR || !with->known ||
-	    begin->kind != FX_V_SCALAR || !begin->known)
-		return 0;
-	change = &s->prog->insn[by];
-	change_block = g->block_of[by];
-	if (BPF_CLASS(change->code) != BPF_ALU && BPF_CLASS(change->code) != BPF_ALU64)
-		return 0;
-	if (BPF_SRC(change->code) != BPF_K || BPF_OP(change->code) == BPF_MOV ||
-	    !each_round(g, l, change_block))
-		return 0;
-	/* in a round, is the counter changed before it is compared? */
-	first = change_block == block || fx_dominates(g, change_block, block);
-	leave = !l->body[g->block[block].succ[0]];
-	v = begin->num;
-	limit = with->num;
-	for (trips = 1; trips <= FX_SIMT_MAX_TRIPS; trips++) {
-		if (first && !fx_simt_alu(change->code, &v, (s64)change->imm))
-			return 0;
-		if (taken(branch, swapped ? limit : v, swapped ? v : limit) == leave)
-			return trips;
-		if (!first && !fx_simt_alu(change->code, &v, (s64)change->imm))
-			return 0;
-	}
-	return 0;
+	if (BPF_CLASS(insn->code) != BPF_JMP || BPF_OP(insn->code) == BPF_JSET ||
+	    a->kind != b->kind || a->num <= -far || a->num >= far ||
+	    b->num <= -far || b->num >= far)
+		return false;
+	return a->kind == FX_V_STACK ||
+	       (a->kind == FX_V_ENTRY && a->base == b->base && a->base != FX_NO_WHY);
 }
 
-static u64 trips_of(const struct fx_simt *s, const struct fx_loop_info *l)
+int fx_simt_decide(const struct fx_simt *s, const struct fx_state *st, u32 at)
+{
+	const struct bpf_insn *insn = &s->prog->insn[at];
+	const struct fx_value *a = &st->reg[insn->dst_reg];
+	const struct fx_value imm = fx_simt_constant((s64)insn->imm);
+	const struct fx_value *b = BPF_SRC(insn->code) == BPF_X ?
+		&st->reg[insn->src_reg] : &imm;
+
+	if (fx_insn_is_goto(insn))
+		return 1;
+	if (!a->known || !b->known || a->varies || b->varies)
+		return -1;
+	if (a->kind == FX_V_SCALAR && b->kind == FX_V_SCALAR)
+		return taken(insn, a->num, b->num);
+	/* as unsigned numbers, which addresses are: above the middle */
+	if (same_object(insn, a, b))
+		return taken(insn, a->num + (1LL << 30), b->num + (1LL << 30));
+	return -1;
+}
+
+/* ---- one block after the other ---------------------------------------- */
+
+static bool stopped(const struct fx_simt *s)
+{
+	return s->cost > MAX_COST || s->steps > MAX_STEPS;
+}
+
+static struct fx_state *copy_of(struct fx_simt *s, const struct fx_state *st)
+{
+	struct fx_state *copy = s->spare;
+
+	if (copy)
+		s->spare = copy->next;
+	else
+		copy = fx_alloc(sizeof(*copy));
+	*copy = *st;
+	return copy;
+}
+
+static void give_back(struct fx_simt *s, struct fx_state *st)
+{
+	st->next = s->spare;
+	s->spare = st;
+}
+
+/* Takes @st. */
+static void deliver(struct fx_simt *s, u32 to, struct fx_state *st)
+{
+	if (!s->in[to]) {
+		s->in[to] = st;
+		return;
+	}
+	fx_simt_meet(s, s->in[to], st);
+	give_back(s, st);
+}
+
+static void run_block(struct fx_simt *s, u32 b)
+{
+	const struct fx_block *block = &s->cfg.block[b];
+	struct fx_state *st = s->in[b];
+	u32 at = block->first, len;
+	int way;
+
+	s->in[b] = NULL;
+	for (;; at += len) {
+		len = fx_insn_len(&s->prog->insn[at]);
+		s->steps++;
+		st->cost += len;
+		if (st->cost > s->cost)
+			s->cost = st->cost;
+		if (!fx_simt_step(s, st, at)) {
+			give_back(s, st);
+			return;
+		}
+		if (at + len >= block->end)
+			break;
+	}
+	way = block->n_succ == 2 ? fx_simt_decide(s, st, at) : 1;
+	if (way < 0)
+		deliver(s, block->succ[1], copy_of(s, st));
+	deliver(s, block->succ[!way], st);
+}
+
+static void run_blocks(struct fx_simt *s, const u32 *block, u32 n, u32 head);
+
+static void run_loop(struct fx_simt *s, const struct fx_loop_info *l)
+{
+	struct fx_state *before = copy_of(s, s->in[l->head]);
+	u32 rounds;
+
+	for (rounds = 0; s->in[l->head] && !stopped(s); rounds++) {
+		/* what came of this is what comes of it again */
+		if (rounds && fx_simt_same(before, s->in[l->head])) {
+			s->endless = true;
+			fx_simt_tell(s, FX_SIMT_LOOP, s->cfg.block[l->head].first, FX_NO_WHY,
+				     "nothing shows how often a loop goes round");
+			give_back(s, s->in[l->head]);
+			s->in[l->head] = NULL;
+			break;
+		}
+		*before = *s->in[l->head];
+		run_blocks(s, l->block, l->size, l->head);
+	}
+	if (rounds > s->rounds) {
+		s->rounds = rounds;
+		s->longest = l->head;
+	}
+	give_back(s, before);
+}
+
+/*
+ * Those of the program or of one loop, in reverse post-order: all that leads
+ * to a block, but back to a head, comes before it. A loop within is run whole
+ * when it is its head's turn.
+ */
+static void run_blocks(struct fx_simt *s, const u32 *block, u32 n, u32 head)
 {
 	const struct fx_cfg *g = &s->cfg;
-	u64 best = 0;
 
-	for (u32 b = 0; b < g->n_block; b++) {
-		const struct fx_block *block = &g->block[b];
-		const struct bpf_insn *last = &s->prog->insn[block->end - 1];
-
-		if (!l->body[b] || block->n_succ != 2 ||
-		    l->body[block->succ[0]] == l->body[block->succ[1]] ||
-		    BPF_OP(last->code) == BPF_JCOND || !each_round(g, l, b))
+	for (u32 i = 0; i < n && !stopped(s); i++) {
+		if (!s->in[block[i]])
 			continue;
-		for (u32 swapped = 0; swapped < 2; swapped++) {
-			u64 n = count(s, l, b, swapped);
-
-			if (n && (!best || n < best))
-				best = n;
-		}
+		if (g->block[block[i]].is_head && block[i] != head)
+			run_loop(s, &g->loop[g->block[block[i]].loop]);
+		else
+			run_block(s, block[i]);
 	}
-	return best;
 }
 
-/* What a lane executes at most; the budget and one where it is more. */
-static u64 work(const struct fx_simt *s)
-{
-	u64 sum = 0;
-
-	for (u32 i = 0; i < s->cfg.n_rpo; i++) {
-		const struct fx_block *b = &s->cfg.block[s->cfg.rpo[i]];
-		u64 n = b->end - b->first;
-
-		for (u32 j = 0; j < s->cfg.n_loop; j++) {
-			if (s->cfg.loop[j].body[s->cfg.rpo[i]] && s->cfg.loop[j].trips)
-				n *= s->cfg.loop[j].trips;
-			if (n > FX_SIMT_BUDGET)
-				return FX_SIMT_BUDGET + 1;
-		}
-		sum += n;
-	}
-	return sum > FX_SIMT_BUDGET ? FX_SIMT_BUDGET + 1 : sum;
-}
-
-void fx_simt_loops(struct fx_simt *s)
+void fx_simt_run(struct fx_simt *s)
 {
 	struct fx_cfg *g = &s->cfg;
-	bool bounded = true;
 
 	if (g->tangled >= 0) {
 		fx_simt_tell(s, FX_SIMT_LOOP, g->tangled, FX_NO_WHY,
 			     "there are two ways into a loop, so that nothing bounds it");
 		return;
 	}
-	for (u32 i = 0; i < g->n_loop; i++) {
-		g->loop[i].trips = trips_of(s, &g->loop[i]);
-		if (g->loop[i].trips)
-			continue;
-		bounded = false;
-		fx_simt_tell(s, FX_SIMT_LOOP, g->block[g->loop[i].head].first, FX_NO_WHY,
-			     "nothing shows how often a loop goes round");
+	s->in[0] = fx_simt_first_state();
+	run_blocks(s, g->rpo, g->n_rpo, U32_MAX);
+	while (s->spare) {
+		struct fx_state *next = s->spare->next;
+
+		free(s->spare);
+		s->spare = next;
 	}
-	if (bounded && work(s) > FX_SIMT_BUDGET)
+	if (s->cost > MAX_COST)
+		fx_simt_tell(s, FX_SIMT_LOOP, g->block[s->longest].first, FX_NO_WHY,
+			     "nothing shows how often a loop goes round");
+	else if (s->steps > MAX_STEPS)
+		fx_simt_tell(s, FX_SIMT_CODE, 0, FX_NO_WHY,
+			     "the program is too tangled to be looked at whole");
+	else if (s->cost > FX_SIMT_BUDGET && !s->endless)
 		fx_simt_tell(s, FX_SIMT_WORK, 0, FX_NO_WHY,
 			     "a lane may execute more than %u instructions", FX_SIMT_BUDGET);
 }

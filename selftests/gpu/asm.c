@@ -33,7 +33,7 @@ static char *printed(struct fx_diags *d)
 	return text;
 }
 
-char *simt_said(const struct bpf_insn *insn, u32 n)
+static struct fx_diags *check(const struct bpf_insn *insn, u32 n)
 {
 	struct fx_code_prog prog = { .name = "prog", .section = "kprobe/k", .n = n };
 	struct fx_bytecode code = {
@@ -41,7 +41,6 @@ char *simt_said(const struct bpf_insn *insn, u32 n)
 		.map = (struct fx_code_map *)maps, .n_map = N_MAPS,
 	};
 	struct fx_diags *d = fx_diags_new("prog.c", NULL, 0);
-	char *said;
 
 	/* copies, so that what is read beyond them is noticed */
 	prog.insn = fx_calloc(n, sizeof(*insn));
@@ -56,11 +55,27 @@ char *simt_said(const struct bpf_insn *insn, u32 n)
 		prog.line[i] = (struct fx_code_line){ "prog.c", i + 1, 1 };
 	}
 	fx_simt_check(&code, &fx_cuda_rules, "prog.c", false, d);
-	said = printed(d);
-	fx_diags_free(d);
 	free(prog.insn);
 	free(prog.ref);
 	free(prog.line);
+	return d;
+}
+
+bool simt_passes(const struct bpf_insn *insn, u32 n)
+{
+	struct fx_diags *d = check(insn, n);
+	bool passes = !fx_diags_count(d);
+
+	fx_diags_free(d);
+	return passes;
+}
+
+char *simt_said(const struct bpf_insn *insn, u32 n)
+{
+	struct fx_diags *d = check(insn, n);
+	char *said = printed(d);
+
+	fx_diags_free(d);
 	return said;
 }
 

@@ -60,6 +60,8 @@ enum { SHARED, PER_LANE, HASHED, RING, N_MAPS };
 #define SM		509
 #define LANE		511
 
+/* whether the check finds nothing in a program */
+bool simt_passes(const struct bpf_insn *insn, u32 n);
 /* what the check says of a program: to free() */
 char *simt_said(const struct bpf_insn *insn, u32 n);
 

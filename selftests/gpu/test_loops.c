@@ -28,6 +28,88 @@ static void bounded(void **state)
 	wants(0, GOTO(1), GOTO(-1), MOVI(0, 0), EXIT);
 }
 
+/* What clang makes of loops: copies, pointers, counters on the stack. */
+static void compiled(void **state)
+{
+	(void)state;
+	/* the counter through a copy, and a way out that nobody knows */
+	wants(0, ENTRY(SHARED), MOVI(5, 0), MOV(3, 5), MOV(0, 5), ALU(BPF_ADD, 3, 6),
+	      LDX(BPF_DW, 1, 3, 0), JMPI(BPF_JEQ, 1, 9, 3), MOV(5, 0), ALUI(BPF_ADD, 5, 8),
+	      JMPI(BPF_JNE, 0, 56, -8), MOVI(0, 0), EXIT);
+	wants(1405, ENTRY(SHARED), MOVI(5, 0), MOV(3, 5), MOV(0, 5), ALU(BPF_ADD, 3, 6),
+	      LDX(BPF_DW, 1, 3, 0), JMPI(BPF_JEQ, 1, 9, 3), MOV(5, 0), ALUI(BPF_ADD, 5, 8),
+	      JMPI(BPF_JNE, 0, 57, -8), MOVI(0, 0), EXIT);
+	/* kept on the stack, in 64 bits and in 32 */
+	wants(0, STI(BPF_DW, 10, -8, 0), LDX(BPF_DW, 1, 10, -8), ALUI(BPF_ADD, 1, 1),
+	      STX(BPF_DW, 10, 1, -8), JMPI(BPF_JLT, 1, 40, -4), MOVI(0, 0), EXIT);
+	wants(0, STI(BPF_W, 10, -4, 6), LDX(BPF_W, 1, 10, -4), ALU32I(BPF_ADD, 1, -1),
+	      STX(BPF_W, 10, 1, -4), JMP32I(BPF_JNE, 1, 0, -4), MOVI(0, 0), EXIT);
+	/* in two halves, of which the upper one is written apart */
+	wants(0, STI(BPF_W, 10, -8, 6), STI(BPF_W, 10, -4, 0), LDX(BPF_DW, 1, 10, -8),
+	      ALUI(BPF_ADD, 1, -1), STX(BPF_DW, 10, 1, -8), JMPI(BPF_JNE, 1, 0, -4),
+	      MOVI(0, 0), EXIT);
+	wants(1405, STI(BPF_W, 10, -8, 6), STI(BPF_W, 10, -4, 1), LDX(BPF_DW, 1, 10, -8),
+	      ALUI(BPF_ADD, 1, -1), STX(BPF_DW, 10, 1, -8), JMPI(BPF_JNE, 1, 0, -4),
+	      MOVI(0, 0), EXIT);
+	/* a byte of it is anything */
+	wants(1405, CALL(14), STI(BPF_W, 10, -4, 6), LDX(BPF_W, 1, 10, -4), ALU32I(BPF_ADD, 1, -1),
+	      STX(BPF_W, 10, 1, -4), STX(BPF_B, 10, 0, -2), JMP32I(BPF_JNE, 1, 0, -5),
+	      MOVI(0, 0), EXIT);
+	/* from one place of an entry to another one of it */
+	wants(0, ENTRY(SHARED), MOV(7, 6), ALUI(BPF_ADD, 7, 64), ALUI(BPF_ADD, 6, 8),
+	      JMP(BPF_JLT, 6, 7, -2), MOVI(0, 0), EXIT);
+	wants(0, ENTRY(PER_LANE), MOV(7, 6), ALUI(BPF_ADD, 7, 64), ALUI(BPF_ADD, 6, 8),
+	      JMP(BPF_JNE, 6, 7, -2), MOVI(0, 0), EXIT);
+	wants(0, MOV(6, 10), MOV(7, 6), ALUI(BPF_ADD, 6, -64), ALUI(BPF_ADD, 6, 8),
+	      JMP(BPF_JLT, 6, 7, -2), MOVI(0, 0), EXIT);
+	/* to one of another entry, though it is of the same map or call */
+	wants(1405, ENTRY(SHARED), MOV(7, 6), ENTRY(SHARED), ALUI(BPF_ADD, 7, 64),
+	      ALUI(BPF_ADD, 6, 8), JMP(BPF_JLT, 6, 7, -2), MOVI(0, 0), EXIT);
+	wants(1405, MOV(7, 10), MOVI(8, 0), ENTRY(SHARED), JMPI(BPF_JEQ, 8, 1, 3), MOV(7, 6),
+	      MOVI(8, 1), GOTO(-14), ALUI(BPF_ADD, 7, 64), ALUI(BPF_ADD, 6, 8),
+	      JMP(BPF_JLT, 6, 7, -2), MOVI(0, 0), EXIT);
+	wants(0, MOV(7, 10), MOVI(8, 0), ENTRY(SHARED), JMPI(BPF_JEQ, 8, 1, 3), MOV(7, 6),
+	      MOVI(8, 1), GOTO(-14), MOV(7, 6), ALUI(BPF_ADD, 7, 64), ALUI(BPF_ADD, 6, 8),
+	      JMP(BPF_JLT, 6, 7, -2), MOVI(0, 0), EXIT);
+	/* a way back that is never gone */
+	wants(0, MOVI(1, 3), MOVI(0, 0), JMPI(BPF_JGT, 1, 5, -2), EXIT);
+	/* a bound that a store through either of two pointers may change */
+	wants(1405, CALL(14), MOV(9, 0), STI(BPF_DW, 10, -16, 4), ENTRY(SHARED), MOV(7, 6),
+	      JMPI(BPF_JEQ, 9, 0, 2), MOV(7, 10), ALUI(BPF_ADD, 7, -16), STX(BPF_DW, 7, 9, 0),
+	      LDX(BPF_DW, 2, 10, -16), MOVI(1, 0), ALUI(BPF_ADD, 1, 1), JMP(BPF_JLT, 1, 2, -2),
+	      MOVI(0, 0), EXIT);
+	wants(0, CALL(14), MOV(9, 0), STI(BPF_DW, 10, -16, 4), ENTRY(SHARED), MOV(7, 6),
+	      JMPI(BPF_JEQ, 9, 0, 2), MOV(7, 10), ALUI(BPF_ADD, 7, -24), STX(BPF_DW, 7, 9, 0),
+	      LDX(BPF_DW, 2, 10, -16), MOVI(1, 0), ALUI(BPF_ADD, 1, 1), JMP(BPF_JLT, 1, 2, -2),
+	      MOVI(0, 0), EXIT);
+}
+
+/* Each comparison, one round before and one behind; 64 and 32 bits. */
+static void comparisons(void **state)
+{
+	(void)state;
+	wants(0, MOVI(1, 5), ALUI(BPF_ADD, 1, 1), JMPI(BPF_JEQ, 1, 6, -2), MOVI(0, 0), EXIT);
+	wants(0, MOVI(1, 5), ALUI(BPF_ADD, 1, 1), JMPI(BPF_JLE, 1, 6, -2), MOVI(0, 0), EXIT);
+	wants(1405, MOVI(1, 5), ALUI(BPF_XOR, 1, 1), JMPI(BPF_JLE, 1, 5, -2), MOVI(0, 0), EXIT);
+	wants(1405, MOVI(1, 6), JMPI(BPF_JLE, 1, 6, -1), MOVI(0, 0), EXIT);
+	wants(1405, MOVI(1, -6), JMPI(BPF_JSLE, 1, -6, -1), MOVI(0, 0), EXIT);
+	wants(0, MOVI(1, -5), JMPI(BPF_JSLE, 1, -6, -1), MOVI(0, 0), EXIT);
+	wants(1405, MOVI(1, -6), JMPI(BPF_JSGE, 1, -6, -1), MOVI(0, 0), EXIT);
+	wants(0, MOVI(1, -7), JMPI(BPF_JSGE, 1, -6, -1), MOVI(0, 0), EXIT);
+	wants(1405, MOVI(1, -6), JMPI(BPF_JSLT, 1, 0, -1), MOVI(0, 0), EXIT);
+	wants(0, MOVI(1, -6), JMPI(BPF_JLT, 1, 0, -1), MOVI(0, 0), EXIT);
+	wants(1405, MOVI(1, 6), JMPI(BPF_JGE, 1, 6, -1), MOVI(0, 0), EXIT);
+	wants(1405, MOVI(1, 6), JMPI(BPF_JSET, 1, 2, -1), MOVI(0, 0), EXIT);
+	wants(0, MOVI(1, 6), JMPI(BPF_JSET, 1, 1, -1), MOVI(0, 0), EXIT);
+	/* the immediate has a sign; only the lower half is compared */
+	wants(1405, MOVI(1, -1), JMPI(BPF_JEQ, 1, -1, -1), MOVI(0, 0), EXIT);
+	wants(1405, MOVI(1, 1), ALUI(BPF_LSH, 1, 40), JMP32I(BPF_JEQ, 1, 0, -1), MOVI(0, 0), EXIT);
+	wants(0, MOVI(1, 1), ALUI(BPF_LSH, 1, 40), JMPI(BPF_JEQ, 1, 0, -1), MOVI(0, 0), EXIT);
+	wants(1405, MOVI(1, -1), ALU32I(BPF_ADD, 1, 0), JMP32I(BPF_JSLT, 1, 0, -1),
+	      MOVI(0, 0), EXIT);
+	wants(0, MOVI(1, -1), ALU32I(BPF_ADD, 1, 0), JMPI(BPF_JSLT, 1, 0, -1), MOVI(0, 0), EXIT);
+}
+
 static void unbounded(void **state)
 {
 	(void)state;
@@ -44,8 +126,8 @@ static void unbounded(void **state)
 	wants(1405, MOVI(1, 1), ALUI(BPF_ADD, 1, -1), JMPI(BPF_JNE, 1, 64, -2), MOVI(0, 0), EXIT);
 	wants(1405, MOVI(1, 1), ALUI(BPF_ADD, 1, 0), JMPI(BPF_JNE, 1, 64, -2), MOVI(0, 0), EXIT);
 	/* the counter is set back, or changed by what is not constant */
-	wants(1405, MOVI(1, 0), ALUI(BPF_ADD, 1, 1), CALL(14), JMPI(BPF_JNE, 0, 0, 1), MOVI(1, 0),
-	      JMPI(BPF_JNE, 1, 64, -5), MOVI(0, 0), EXIT);
+	wants(1405, MOVI(6, 0), ALUI(BPF_ADD, 6, 1), CALL(14), JMPI(BPF_JNE, 0, 0, 1), MOVI(6, 0),
+	      JMPI(BPF_JNE, 6, 64, -5), MOVI(0, 0), EXIT);
 	wants(1405, CALL(14), MOV(6, 0), MOVI(7, 0), ALU(BPF_ADD, 7, 6), JMPI(BPF_JNE, 7, 64, -2),
 	      MOVI(0, 0), EXIT);
 	/* changed in some rounds, compared in some rounds */
@@ -54,7 +136,7 @@ static void unbounded(void **state)
 	wants(1405, CALL(14), MOV(6, 0), MOVI(7, 0), ALUI(BPF_ADD, 7, 1), JMPI(BPF_JEQ, 6, 0, -2),
 	      JMPI(BPF_JNE, 7, 64, -3), MOVI(0, 0), EXIT);
 	/* a call takes the counter away */
-	wants(1405, MOVI(1, 0), CALL(14), ALUI(BPF_ADD, 1, 1), JMPI(BPF_JNE, 1, 64, -3),
+	wants(1401, MOVI(1, 0), CALL(14), JMPI(BPF_JGT, 1, 64, 2), ALUI(BPF_ADD, 1, 1), GOTO(0),
 	      MOVI(0, 0), EXIT);
 	/* two ways in */
 	wants(1405, CALL(14), MOVI(1, 0), JMPI(BPF_JEQ, 0, 0, 1), ALUI(BPF_ADD, 1, 1),
@@ -72,7 +154,7 @@ static void work(void **state)
 	wants(1406, MOVI(1, 0), ALUI(BPF_ADD, 1, 1), JMPI(BPF_JNE, 1, 32767, -2), MOVI(0, 0), EXIT);
 	/* products */
 	wants(1406, MOVI(1, 0), MOVI(2, 0), ALUI(BPF_ADD, 2, 1), JMPI(BPF_JNE, 2, 256, -2),
-	      ALUI(BPF_ADD, 1, 1), JMPI(BPF_JNE, 1, 256, -5), MOVI(0, 0), EXIT);
+	      ALUI(BPF_ADD, 1, 1), JMPI(BPF_JNE, 1, 128, -5), MOVI(0, 0), EXIT);
 	wants(0, MOVI(1, 0), MOVI(2, 0), ALUI(BPF_ADD, 2, 1), JMPI(BPF_JNE, 2, 128, -2),
 	      ALUI(BPF_ADD, 1, 1), JMPI(BPF_JNE, 1, 128, -5), MOVI(0, 0), EXIT);
 	/* more rounds than are counted */
@@ -98,6 +180,17 @@ static void no_program(void **state)
 	wants(1409, ATOMIC(0x20, 10, 1, -8), MOVI(0, 0), EXIT);
 	wants(1409, INSN(BPF_STX | BPF_ATOMIC | BPF_B, 10, 1, -8, BPF_ADD), MOVI(0, 0), EXIT);
 	wants(1409, INSN(BPF_JMP | 0xf0, 0, 0, 0, 0), MOVI(0, 0), EXIT);
+	/* codes of which only a part is known */
+	wants(1409, INSN(BPF_JMP | BPF_JA | BPF_X, 0, 0, 0, 0), MOVI(0, 0), EXIT);
+	wants(1409, INSN(BPF_JMP32 | BPF_EXIT, 0, 0, 0, 0), MOVI(0, 0), EXIT);
+	wants(1409, INSN(BPF_JMP | BPF_EXIT | BPF_X, 0, 0, 0, 0), MOVI(0, 0), EXIT);
+	wants(1409, INSN(BPF_JMP32 | BPF_CALL, 0, 0, 0, 14), MOVI(0, 0), EXIT);
+	wants(1409, INSN(BPF_JMP | BPF_JCOND, 0, 0, 0, 0), MOVI(0, 0), EXIT);
+	wants(1409, INSN(BPF_LDX | BPF_MEMSX | BPF_DW, 1, 10, -8, 0), MOVI(0, 0), EXIT);
+	wants(0, INSN(BPF_LDX | BPF_MEMSX | BPF_W, 1, 10, -8, 0), MOVI(0, 0), EXIT);
+	wants(1409, INSN(BPF_ALU | BPF_END | BPF_TO_BE, 1, 0, 0, 7), MOVI(0, 0), EXIT);
+	wants(0, INSN(BPF_ALU | BPF_END | BPF_TO_BE, 1, 0, 0, 32), MOVI(0, 0), EXIT);
+	wants(1409, INSN(BPF_ALU64 | BPF_MOV | BPF_X, 1, 2, 7, 0), MOVI(0, 0), EXIT);
 	/* the second half of a load cannot be anything but that */
 	wants(1409, INSN(BPF_LD | BPF_IMM | BPF_DW, 1, 0, 0, 0));
 }
@@ -118,6 +211,61 @@ static void huge(void **state)
 	prog[FX_CODE_MAX_INSNS - 1] = exit;
 	prog[FX_CODE_MAX_INSNS - 2] = skip;
 	simt_wants(0, prog, FX_CODE_MAX_INSNS, __LINE__);
+	free(prog);
+}
+
+/* One loop with as many ways out and back as fit. */
+static void many_ways(void **state)
+{
+	const u32 k = FX_CODE_MAX_INSNS / 2 - 2;
+	struct bpf_insn *prog = fx_calloc(2 * k + 4, sizeof(*prog));
+	const struct bpf_insn call = CALL(14), keep = MOV(6, 0), set = MOVI(0, 0), exit = EXIT;
+
+	(void)state;
+	prog[0] = call;
+	prog[1] = keep;
+	for (u32 i = 0; i < k; i++) {
+		prog[2 + i] = (struct bpf_insn)JMPI(BPF_JEQ, 6, (s32)i, (short)(2 * k - i - 1));
+		prog[2 + k + i] = (struct bpf_insn)JMPI(BPF_JEQ, 6, (s32)i,
+			(short)-(s32)(k + i + 1));
+	}
+	prog[2 + 2 * k] = set;
+	prog[3 + 2 * k] = exit;
+	simt_wants(1405, prog, 2 * k + 4, __LINE__);
+	free(prog);
+}
+
+/* Short on each way, but too much to look at on all of them, in all rounds. */
+static void many_arms(void **state)
+{
+	const u32 arms = 60, len = 200;
+	struct bpf_insn *prog = fx_calloc(arms * (len + 1) + arms + 8, sizeof(*prog));
+	const struct bpf_insn call = CALL(14), keep = MOV(6, 0), zero = MOVI(7, 0),
+		pad = MOVI(1, 0), count = ALUI(BPF_ADD, 7, 1), exit = EXIT;
+	u32 n = 0, latch = 3 + arms + arms * (len + 1);
+
+	(void)state;
+	for (u32 rounds = 10; rounds <= 210; rounds += 200) {
+		n = 0;
+		prog[n++] = call;
+		prog[n++] = keep;
+		prog[n++] = zero;
+		for (u32 i = 0; i < arms; i++, n++)
+			prog[n] = (struct bpf_insn)JMPI(BPF_JEQ, 6, (s32)i,
+				(short)(3 + arms + i * (len + 1) - n - 1));
+		for (u32 i = 0; i < arms; i++) {
+			for (u32 j = 0; j < len; j++)
+				prog[n++] = pad;
+			prog[n] = (struct bpf_insn)GOTO((short)(latch - n - 1));
+			n++;
+		}
+		prog[n++] = count;
+		prog[n] = (struct bpf_insn)JMPI(BPF_JLT, 7, (s32)rounds, (short)(3 - (s32)n - 1));
+		n++;
+		prog[n++] = zero;
+		prog[n++] = exit;
+		simt_wants(rounds == 10 ? 0 : 1409, prog, n, __LINE__);
+	}
 	free(prog);
 }
 
@@ -142,9 +290,11 @@ static void many_loops(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bounded), cmocka_unit_test(unbounded),
+		cmocka_unit_test(bounded), cmocka_unit_test(compiled),
+		cmocka_unit_test(comparisons), cmocka_unit_test(unbounded),
 		cmocka_unit_test(work), cmocka_unit_test(no_program),
-		cmocka_unit_test(huge), cmocka_unit_test(many_loops),
+		cmocka_unit_test(huge), cmocka_unit_test(many_ways),
+		cmocka_unit_test(many_arms), cmocka_unit_test(many_loops),
 	};
 
 	return RUN(tests);

@@ -205,21 +205,27 @@ static void keys(void **state)
 	wants(1402, STX(BPF_DW, 10, 10, -8), KEY(2, -8), MAP(1, HASHED), CALL(LOOKUP),
 	      MOVI(0, 0), EXIT);
 	/* changed and deleted */
-	wants(1402, CALL(LANE), STX(BPF_DW, 10, 0, -8), KEY(2, -8), KEY(3, -128), MOVI(4, 0),
-	      MAP(1, SHARED), CALL(UPDATE), MOVI(0, 0), EXIT);
+	wants(1402, ENTRY(SHARED), CALL(LANE), STX(BPF_DW, 10, 0, -8), KEY(2, -8), MOV(3, 6),
+	      MOVI(4, 0), MAP(1, SHARED), CALL(UPDATE), MOVI(0, 0), EXIT);
 	wants(1402, CALL(LANE), STX(BPF_DW, 10, 0, -8), KEY(2, -8), MAP(1, HASHED),
 	      CALL(DELETE), MOVI(0, 0), EXIT);
 	wants(0, STI(BPF_DW, 10, -8, 0), KEY(2, -8), MAP(1, HASHED), CALL(DELETE),
 	      MOVI(0, 0), EXIT);
 }
 
+/* 64 bytes at -128, which are the value of a map */
+#define VALUE								\
+	STI(BPF_DW, 10, -128, 1), STI(BPF_DW, 10, -120, 2), STI(BPF_DW, 10, -112, 3), \
+	STI(BPF_DW, 10, -104, 4), STI(BPF_DW, 10, -96, 5), STI(BPF_DW, 10, -88, 6), \
+	STI(BPF_DW, 10, -80, 7), STI(BPF_DW, 10, -72, 8)
+
 static void effects(void **state)
 {
 	(void)state;
 	/* the value of an update, its last byte, its flags */
-	wants(1403, STI(BPF_W, 10, -4, 0), CALL(LANE), STX(BPF_B, 10, 0, -65), KEY(2, -4),
+	wants(1403, VALUE, STI(BPF_W, 10, -4, 0), CALL(LANE), STX(BPF_B, 10, 0, -65), KEY(2, -4),
 	      KEY(3, -128), MOVI(4, 0), MAP(1, SHARED), CALL(UPDATE), MOVI(0, 0), EXIT);
-	wants(0, STI(BPF_W, 10, -4, 0), CALL(LANE), STX(BPF_B, 10, 0, -64), KEY(2, -4),
+	wants(0, VALUE, STI(BPF_W, 10, -4, 0), CALL(LANE), STX(BPF_B, 10, 0, -64), KEY(2, -4),
 	      KEY(3, -128), MOVI(4, 0), MAP(1, SHARED), CALL(UPDATE), MOVI(0, 0), EXIT);
 	wants(0, STI(BPF_W, 10, -4, 0), CALL(LANE), STX(BPF_B, 10, 0, -65), KEY(2, -4),
 	      KEY(3, -128), MOVI(4, 0), MAP(1, PER_LANE), CALL(UPDATE), MOVI(0, 0), EXIT);
@@ -241,6 +247,163 @@ static void effects(void **state)
 	wants(0, STI(BPF_DW, 10, -8, 0), KEY(1, -8), MOVI(2, 8), MOVI(3, 1), MOVI(4, 0),
 	      MOVI(5, 0), CALL(PRINTK), MOVI(0, 0), EXIT);
 	wants(0, CALL(LANE), STI(BPF_DW, 10, -8, 0), KEY(1, -8), CALL(PUTS), MOVI(0, 0), EXIT);
+}
+
+/* What helpers return, and what calls leave behind. */
+static void returned(void **state)
+{
+	(void)state;
+	/* the first lane changes a hash map, and the next one finds it so */
+	wants(1401, VALUE, STI(BPF_DW, 10, -8, 0), KEY(2, -8), KEY(3, -128), MOVI(4, 1),
+	      MAP(1, HASHED), CALL(UPDATE), JMPI(BPF_JEQ, 0, 0, 0), MOVI(0, 0), EXIT);
+	wants(0, VALUE, STI(BPF_DW, 10, -8, 0), KEY(2, -8), KEY(3, -128), MOVI(4, 1),
+	      MAP(1, SHARED), CALL(UPDATE), JMPI(BPF_JEQ, 0, 0, 0), MOVI(0, 0), EXIT);
+	wants(1401, STI(BPF_DW, 10, -8, 0), KEY(2, -8), MAP(1, HASHED), CALL(DELETE),
+	      JMPI(BPF_JEQ, 0, 0, 0), MOVI(0, 0), EXIT);
+	wants(0, STI(BPF_DW, 10, -8, 0), KEY(2, -8), MAP(1, SHARED), CALL(DELETE),
+	      JMPI(BPF_JEQ, 0, 0, 0), MOVI(0, 0), EXIT);
+	/* rings fill up one by one */
+	wants(1401, STI(BPF_DW, 10, -8, 0), MAP(2, RING), MOVI(3, 0), KEY(4, -8), MOVI(5, 8),
+	      CALL(OUTPUT), JMPI(BPF_JEQ, 0, 0, 0), MOVI(0, 0), EXIT);
+	wants(0, STI(BPF_DW, 10, -8, 0), MAP(2, RING), MOVI(3, 0), KEY(4, -8), MOVI(5, 8),
+	      CALL(OUTPUT), MOVI(0, 0), JMPI(BPF_JEQ, 0, 0, 0), MOVI(0, 0), EXIT);
+	wants(1401, CALL(510), JMPI(BPF_JEQ, 0, 0, 0), MOVI(0, 0), EXIT);
+	/* nothing is left in r1 to r5, of what varies or of what does not */
+	wants(1401, MOVI(3, 1), CALL(14), JMPI(BPF_JEQ, 3, 0, 0), MOVI(0, 0), EXIT);
+	wants(0, MOVI(6, 1), CALL(14), JMPI(BPF_JEQ, 6, 0, 0), MOVI(0, 0), EXIT);
+}
+
+/* Registers and bytes of the stack that nothing was written to. */
+static void unwritten(void **state)
+{
+	(void)state;
+	wants(1401, JMPI(BPF_JEQ, 7, 0, 0), MOVI(0, 0), EXIT);
+	wants(0, MOVI(7, 0), JMPI(BPF_JEQ, 7, 0, 0), MOVI(0, 0), EXIT);
+	wants(1401, LDX(BPF_DW, 1, 10, -64), JMPI(BPF_JEQ, 1, 0, 0), MOVI(0, 0), EXIT);
+	wants(0, STI(BPF_DW, 10, -64, 1), LDX(BPF_DW, 1, 10, -64), JMPI(BPF_JEQ, 1, 0, 0),
+	      MOVI(0, 0), EXIT);
+	/* the padding of a key */
+	wants(1402, STI(BPF_B, 10, -8, 1), STI(BPF_W, 10, -4, 1), KEY(2, -8), MAP(1, HASHED),
+	      CALL(LOOKUP), MOVI(0, 0), EXIT);
+	wants(0, STI(BPF_W, 10, -8, 1), STI(BPF_W, 10, -4, 1), KEY(2, -8), MAP(1, HASHED),
+	      CALL(LOOKUP), MOVI(0, 0), EXIT);
+	/* on one of two ways; beyond the stack */
+	wants(1401, CALL(14), JMPI(BPF_JEQ, 0, 0, 1), STI(BPF_DW, 10, -8, 1),
+	      LDX(BPF_DW, 1, 10, -8), JMPI(BPF_JEQ, 1, 0, 0), MOVI(0, 0), EXIT);
+	wants(1401, LDX(BPF_DW, 1, 10, 8), JMPI(BPF_JEQ, 1, 0, 0), MOVI(0, 0), EXIT);
+	/* each of the three that a helper fills, and nothing beside it */
+	wants(0, INDEX(BLOCK_SIZE), LDX(BPF_W, 1, 10, -4), JMPI(BPF_JEQ, 1, 0, 0), MOVI(0, 0), EXIT);
+	wants(1401, INDEX(BLOCK_SIZE), LDX(BPF_W, 1, 10, -28), JMPI(BPF_JEQ, 1, 0, 0),
+	      MOVI(0, 0), EXIT);
+}
+
+/* The two sides of a way that parts on what r0 holds, which is the same. */
+#define EITHER(a, b) CALL(14), JMPI(BPF_JEQ, 0, 0, 2), a, GOTO(1), b
+
+/* An address of the lane's own, on one of two ways or in part. */
+static void addresses(void **state)
+{
+	(void)state;
+	wants(1401, ENTRY(PER_LANE), MOV(8, 6), EITHER(MOVI(6, 5), MOV(6, 8)),
+	      JMPI(BPF_JGT, 6, 7, 0), MOVI(0, 0), EXIT);
+	wants(1401, ENTRY(PER_LANE), MOV(8, 6), EITHER(MOV(6, 8), MOVI(6, 5)),
+	      JMPI(BPF_JGT, 6, 7, 0), MOVI(0, 0), EXIT);
+	wants(0, ENTRY(SHARED), MOV(8, 6), EITHER(MOVI(6, 5), MOV(6, 8)),
+	      JMPI(BPF_JGT, 6, 7, 0), MOVI(0, 0), EXIT);
+	wants(1401, EITHER(MOV(6, 10), MOVI(6, 5)), JMPI(BPF_JGT, 6, 7, 0), MOVI(0, 0), EXIT);
+	wants(1402, ENTRY(PER_LANE), EITHER(MOV(7, 6), MOVI(7, 5)), STX(BPF_DW, 10, 7, -8),
+	      KEY(2, -8), MAP(1, HASHED), CALL(LOOKUP), MOVI(0, 0), EXIT);
+	wants(1403, ENTRY(PER_LANE), EITHER(MOV(7, 6), MOVI(7, 5)), ENTRY(SHARED),
+	      STX(BPF_DW, 6, 7, 0), MOVI(0, 0), EXIT);
+	/* a part of it is overwritten, at a place that is known or not */
+	wants(1401, ENTRY(PER_LANE), STX(BPF_DW, 10, 6, -16), STI(BPF_B, 10, -9, 0),
+	      LDX(BPF_W, 1, 10, -16), JMPI(BPF_JGT, 1, 7, 0), MOVI(0, 0), EXIT);
+	wants(0, ENTRY(SHARED), STX(BPF_DW, 10, 6, -16), STI(BPF_B, 10, -9, 0),
+	      LDX(BPF_W, 1, 10, -16), JMPI(BPF_JGT, 1, 7, 0), MOVI(0, 0), EXIT);
+	wants(1401, STX(BPF_DW, 10, 10, -16), STI(BPF_B, 10, -9, 0), LDX(BPF_DW, 1, 10, -16),
+	      JMPI(BPF_JGT, 1, 7, 0), MOVI(0, 0), EXIT);
+	wants(1401, ENTRY(PER_LANE), STX(BPF_DW, 10, 6, -16), CALL(14), MOV(1, 10),
+	      ALU(BPF_SUB, 1, 0), STI(BPF_B, 1, -64, 7), LDX(BPF_DW, 1, 10, -16),
+	      JMPI(BPF_JGT, 1, 7, 0), MOVI(0, 0), EXIT);
+	/* whole on one way, in two words on the other */
+	wants(1401, ENTRY(PER_LANE), CALL(14), JMPI(BPF_JEQ, 0, 0, 2), STX(BPF_DW, 10, 6, -16),
+	      GOTO(2), STI(BPF_W, 10, -16, 0), STI(BPF_W, 10, -12, 0), LDX(BPF_DW, 1, 10, -16),
+	      JMPI(BPF_JGT, 1, 7, 0), MOVI(0, 0), EXIT);
+	wants(0, ENTRY(SHARED), CALL(14), JMPI(BPF_JEQ, 0, 0, 2), STX(BPF_DW, 10, 6, -16),
+	      GOTO(2), STI(BPF_W, 10, -16, 0), STI(BPF_W, 10, -12, 0), LDX(BPF_DW, 1, 10, -16),
+	      JMPI(BPF_JGT, 1, 7, 0), MOVI(0, 0), EXIT);
+	/* an entry, or none: whether it is there; not so where it was moved */
+	wants(0, ENTRY(PER_LANE), EITHER(MOV(7, 6), MOVI(7, 0)), JMPI(BPF_JEQ, 7, 0, 0),
+	      MOVI(0, 0), EXIT);
+	wants(1401, ENTRY(SHARED), LDX(BPF_DW, 7, 6, 0), ENTRY(PER_LANE), ALU(BPF_SUB, 6, 7),
+	      JMPI(BPF_JEQ, 6, 0, 0), MOVI(0, 0), EXIT);
+	wants(0, ENTRY(SHARED), LDX(BPF_DW, 7, 6, 0), ENTRY(SHARED), ALU(BPF_SUB, 6, 7),
+	      JMPI(BPF_JEQ, 6, 0, 0), MOVI(0, 0), EXIT);
+	/* moved beyond what numbers hold */
+	wants(1401, INSN(BPF_LD | BPF_IMM | BPF_DW, 2, 0, 0, -1), { .imm = 0x7fffffff },
+	      MOV(1, 10), ALU(BPF_ADD, 1, 2), ALU(BPF_ADD, 1, 2), LDX(BPF_DW, 1, 1, -8),
+	      JMPI(BPF_JEQ, 1, 0, 0), MOVI(0, 0), EXIT);
+}
+
+/* One object or another: what is read there is the same, if it is in each. */
+static void either(void **state)
+{
+	(void)state;
+	wants(0, STI(BPF_DW, 10, -8, 0), ENTRY(SHARED), MOV(7, 6), MAP(1, HASHED), KEY(2, -8),
+	      STI(BPF_DW, 10, -8, 0), CALL(LOOKUP), JMPI(BPF_JEQ, 0, 0, 4), MOV(8, 0),
+	      EITHER(MOV(7, 8), MOVI(1, 0)), LDX(BPF_DW, 1, 7, 0), JMPI(BPF_JEQ, 1, 0, 0),
+	      MOVI(0, 0), EXIT);
+	/* a default on the stack */
+	wants(0, STI(BPF_DW, 10, -16, 3), ENTRY(SHARED), MOV(7, 10), ALUI(BPF_ADD, 7, -16),
+	      EITHER(MOV(7, 6), MOVI(1, 0)), LDX(BPF_DW, 1, 7, 0), JMPI(BPF_JEQ, 1, 0, 0),
+	      MOVI(0, 0), EXIT);
+	wants(1401, CALL(LANE), STX(BPF_DW, 10, 0, -16), ENTRY(SHARED), MOV(7, 10),
+	      ALUI(BPF_ADD, 7, -16), EITHER(MOV(7, 6), MOVI(1, 0)), LDX(BPF_DW, 1, 7, 0),
+	      JMPI(BPF_JEQ, 1, 0, 0), MOVI(0, 0), EXIT);
+	wants(1401, STI(BPF_DW, 10, -16, 3), ENTRY(PER_LANE), MOV(7, 10), ALUI(BPF_ADD, 7, -16),
+	      EITHER(MOV(7, 6), MOVI(1, 0)), LDX(BPF_DW, 1, 7, 0), JMPI(BPF_JEQ, 1, 0, 0),
+	      MOVI(0, 0), EXIT);
+	/* and stored */
+	wants(1403, CALL(LANE), MOV(8, 0), ENTRY(SHARED), MOV(7, 10), ALUI(BPF_ADD, 7, -16),
+	      EITHER(MOV(7, 6), MOVI(1, 0)), STX(BPF_DW, 7, 8, 0), MOVI(0, 0), EXIT);
+	wants(0, CALL(LANE), MOV(8, 0), ENTRY(PER_LANE), MOV(7, 10), ALUI(BPF_ADD, 7, -16),
+	      EITHER(MOV(7, 6), MOVI(1, 0)), STX(BPF_DW, 7, 8, 0), MOVI(0, 0), EXIT);
+	wants(1401, STI(BPF_DW, 10, -16, 3), CALL(LANE), MOV(8, 0), ENTRY(PER_LANE), MOV(7, 10),
+	      ALUI(BPF_ADD, 7, -16), EITHER(MOV(7, 6), MOVI(1, 0)), STX(BPF_DW, 7, 8, 0),
+	      LDX(BPF_DW, 1, 10, -16), JMPI(BPF_JEQ, 1, 0, 0), MOVI(0, 0), EXIT);
+}
+
+static void told(void **state)
+{
+	(void)state;
+	/* what is below a text, and behind its zero, is not told */
+	wants(0, STI(BPF_DW, 10, -16, 0), CALL(LANE), STX(BPF_DW, 10, 0, -24),
+	      STX(BPF_DW, 10, 0, -8), KEY(1, -16), CALL(PUTS), MOVI(0, 0), EXIT);
+	wants(1403, STI(BPF_DW, 10, -16, -1), CALL(LANE), STX(BPF_DW, 10, 0, -8), KEY(1, -16),
+	      CALL(PUTS), MOVI(0, 0), EXIT);
+	/* what printk is handed: a format, its size, and arguments that it has room for */
+	wants(1403, CALL(LANE), STX(BPF_DW, 10, 0, -8), KEY(1, -8), MOVI(2, 8), CALL(PRINTK),
+	      MOVI(0, 0), EXIT);
+	wants(1403, STI(BPF_DW, 10, -8, 0), CALL(LANE), MOV(2, 0), KEY(1, -8), CALL(PRINTK),
+	      MOVI(0, 0), EXIT);
+	wants(1403, STI(BPF_DW, 10, -8, 0), CALL(LANE), MOV(5, 0), KEY(1, -8), MOVI(2, 8),
+	      MOVI(3, 0), MOVI(4, 0), CALL(PRINTK), MOVI(0, 0), EXIT);
+	wants(0, STI(BPF_DW, 10, -8, 0), CALL(LANE), MOV(5, 0), KEY(1, -8), MOVI(2, 6),
+	      CALL(PRINTK), MOVI(0, 0), EXIT);
+	wants(0, STI(BPF_DW, 10, -8, 0), CALL(14), KEY(1, -8), MOVI(2, 8), CALL(PRINTK),
+	      MOVI(0, 0), EXIT);
+	/* a size is a number, of none that is known where it is a pointer */
+	wants(1403, CALL(LANE), STX(BPF_DW, 10, 0, -16), ENTRY(SHARED), MAP(2, SHARED),
+	      MOVI(3, 0), KEY(4, -16), MOV(5, 6), CALL(OUTPUT), MOVI(0, 0), EXIT);
+	wants(0, CALL(LANE), STX(BPF_DW, 10, 0, -16), ENTRY(SHARED), MAP(2, SHARED),
+	      MOVI(3, 0), KEY(4, -16), MOVI(5, 0), CALL(OUTPUT), MOVI(0, 0), EXIT);
+	wants(1403, STI(BPF_DW, 10, -8, 0), CALL(LANE), MOV(3, 0), MAP(2, RING), KEY(4, -8),
+	      MOVI(5, 8), CALL(OUTPUT), MOVI(0, 0), EXIT);
+	/* what is compared with gets out as much as what is stored */
+	wants(1403, CALL(LANE), MOV(8, 0), ENTRY(SHARED), MOV(0, 8), MOVI(7, 1),
+	      ATOMIC(BPF_CMPXCHG, 6, 7, 0), MOVI(0, 0), EXIT);
+	wants(1401, STI(BPF_DW, 10, -8, 0), CALL(LANE), MOVI(7, 1), ATOMIC(BPF_CMPXCHG, 10, 7, -8),
+	      LDX(BPF_DW, 1, 10, -8), JMPI(BPF_JEQ, 1, 0, 0), MOVI(0, 0), EXIT);
 }
 
 static void calls(void **state)
@@ -299,7 +462,9 @@ int main(void)
 		cmocka_unit_test(moves), cmocka_unit_test(stack),
 		cmocka_unit_test(joins), cmocka_unit_test(maps),
 		cmocka_unit_test(keys), cmocka_unit_test(effects),
-		cmocka_unit_test(calls), cmocka_unit_test(path),
+		cmocka_unit_test(returned), cmocka_unit_test(unwritten),
+		cmocka_unit_test(addresses), cmocka_unit_test(either),
+		cmocka_unit_test(told), cmocka_unit_test(calls), cmocka_unit_test(path),
 	};
 
 	return RUN(tests);
