@@ -5,9 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bpflog.h"
 #include "diag.h"
 #include "dpu.h"
 #include "dpus.h"
+#include "lower/dpu_object.h"
 #include "lower/verify.h"
 #include "nic.h"
 #include "system.h"
@@ -53,20 +55,34 @@ static enum fx_rc failed(const struct one *o, int err)
 
 static enum fx_rc verify(const struct fx_dpus *d, const struct fx_bundle_dpu *part)
 {
-	enum fx_rc rc = FX_RC_OK;
-	char *why;
+	enum fx_rc rc = FX_RC_INPUT;
+	struct fx_dpu_object o;
+	char *why = NULL;
 	int err;
 
 	if (!(part->artifact->flags & FX_DPU_F_VERIFIED)) {
 		fx_err("%s/dpu/%s/artifact.bin: the kernel's verifier has not seen the program, as it was compiled without CAP_BPF; compile the bundle again as root",
 		       d->bundle->dir, part->artifact->dpu);
-		return FX_RC_INPUT;
+		return rc;
 	}
-	err = fx_verify(part->object, part->object_size, BPF_PROG_TYPE_SYSCALL, &why);
-	if (err) {
+	fx_bpflog_start(false);
+	if (fx_dpu_object_read(part->object, part->object_size, &o)) {
+		fx_err("there is no memory to look into the object for dpu '%s'",
+		       part->artifact->dpu);
+		return FX_RC_SYSTEM;
+	}
+	if (o.n_fault) {
+		fx_err("%s/dpu/%s/policy.bpf.o: the program %s; compile the bundle again",
+		       d->bundle->dir, part->artifact->dpu, o.fault[0].what);
+		goto out;
+	}
+	err = fx_verify_as(part->object, part->object_size, BPF_PROG_TYPE_SYSCALL, o.insn, o.n_insn,
+			   &why);
+	if (err)
 		fx_err("dpu '%s': %s", part->artifact->dpu, why);
-		rc = err == -EINVAL ? FX_RC_INPUT : FX_RC_SYSTEM;
-	}
+	rc = !err ? FX_RC_OK : err == -EINVAL ? FX_RC_INPUT : FX_RC_SYSTEM;
+out:
+	fx_dpu_object_free(&o);
 	free(why);
 	return rc;
 }

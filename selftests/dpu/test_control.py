@@ -5,6 +5,7 @@
 import ctypes
 import fcntl
 import hashlib
+import json
 import os
 import random
 import select
@@ -17,9 +18,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
-from dpulab import DPU, RUN, Attached, Dpu, DpuLab, Skip, graph, want, write  # noqa: E402
-from fxtest import main, same  # noqa: E402
-from netlab import Peer, Port, compile_bundle, frame, tests_of  # noqa: E402
+from dpulab import CLIENT, DPU, RUN, Attached, Dpu, DpuLab, Skip, graph, want, write  # noqa: E402
+from fxtest import TOP, main, same  # noqa: E402
+from netlab import Peer, Port, compile_bundle, frame, sh, tests_of  # noqa: E402
 
 INFO, LOAD, UNLOAD, STAT, READ, WRITE, PUBLISH, BYPASS, QUIT, SETTLE, TAG = range(1, 12)
 HEAD, MAX, NAME = struct.Struct("<IHHII"), 65536, 64
@@ -241,6 +242,56 @@ def relocated(_):
         data.put(at, "<I", struct.unpack_from("<I", data.data, data.header(".strtab"))[0])
         data = bytes(data.data)
         same(art.load(client, p0=art.resealed(digest, hashlib.sha256(data).digest()), p1=data), (0, ""))
+        client.close()
+
+
+CORE = """\
+#include <fabric_ext/portable.bpf.h>
+#include <bpf/bpf_core_read.h>
+
+struct nowhere { int a; };
+FX_MAP(local, table, __u64, 4);
+
+FX_GUARD(move)
+{
+	__u64 *p = fx_at(&table, %s);
+
+	if (%s)
+		return *(volatile __u64 *)p ? fx_drop(ENOSPC) : fx_pass();
+	return fx_pass();
+}
+
+FX_PORTABLE(core, FX_MALFORMED_PASS);
+
+char LICENSE[] SEC("license") = "GPL";
+"""
+
+
+def rewritten(_):
+    """CO-RE: the verifier is shown what libbpf makes of it for this kernel, librte_bpf what the file has."""
+    art = Artifact()
+    digest = art.parts[0].index(hashlib.sha256(art.parts[1]).digest())
+
+    def compiled(*where):
+        source, out = write("core/p.bpf.c", CORE % where), write("core/p.o", "")
+        sh("clang", "-O2", "-target", "bpf", "-g", "-c", "-mcpu=v2", "-DFX_FOR_DPU", "-I", str(TOP / "bpf/include"),
+           "-I", str(TOP / "uapi"), "-I", "/usr/include/" + sh("cc", "-print-multiarch").strip(), "-o", str(out),
+           str(source))
+        return out.read_bytes(), json.loads(sh(str(CLIENT), str(out), "verify"))
+
+    # neither look at it lets it pass for itself, and both take the twin
+    data, seen = compiled("99", "bpf_core_type_exists(struct nowhere)")
+    want("CO-RE" in seen["fault"], seen)
+    same(seen["verify"], -22)
+    want("libbpf changed" in seen["why"], seen)
+    same(compiled("3", "p")[1], {"fault": "", "verify": 0, "why": ""})
+    with Dpu() as dpu:
+        client = Client()
+        manifest = art.resealed(digest, hashlib.sha256(data).digest())
+        art.parts[0] = manifest
+        error, why = art.load(client, p0=art.resealed(28, struct.pack("<I", len(data))), p1=data)
+        want(error == -22 and "CO-RE" in why, error, why)
+        same(dpu.info()["loads"], 0)
         client.close()
 
 
@@ -562,5 +613,5 @@ def quits(_):
         want("-111 " in dpu.client("info", rc=1), "still there")
 
 
-sys.exit(main(tests_of(DpuLab(), [altered, manifests, relocated, queue_pairs, messages, descriptors, strangers, crowds,
+sys.exit(main(tests_of(DpuLab(), [altered, manifests, relocated, rewritten, queue_pairs, messages, descriptors, strangers, crowds,
                                   random_messages, names, undone, unsettled, stopped_worker, quits])))
