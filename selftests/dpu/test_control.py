@@ -571,6 +571,65 @@ def unsettled(_):
         becomes(dpu, "graph", "")
 
 
+def bypassed_meanwhile(_):
+    """What is by-passed while a load that replaces is not settled passes everything, whichever of both stays."""
+    art, keep, bypass, audit = Artifact(), name("lab") + bytes(8), 2, 1
+    with Dpu() as dpu:
+        for undo in ("closed", "undone", "settled", "left alone"):
+            owner, client, other = Client(), Client(), Client()
+            same(art.load(owner), (0, ""))
+            same(owner.ask(SETTLE, keep), (0, ""))
+            same(art.load(client, flags=audit, replace=1), (0, ""))
+            if undo != "left alone":
+                same(other.ask(BYPASS, keep), (0, ""))
+            if undo in ("undone", "settled"):
+                same(client.ask(SETTLE, name("lab") + struct.pack("<II", undo == "undone", 0)), (0, ""))
+            client.close()
+            becomes(dpu, "flags", {"settled": audit | bypass, "left alone": 0}.get(undo, bypass))
+            same(other.ask(UNLOAD, keep), (0, ""))
+            owner.close()
+            other.close()
+
+
+def replaced_twice(lab):
+    """Of two loads by one client that are not settled what was settled before comes back, and has counted all."""
+    art, keep, audit, alone = Artifact(), name("lab") + bytes(8), 1, 4
+    with Dpu() as dpu:
+        with Peer(lab):
+            wire = Port("v1")
+
+        def sent(packets, received):
+            wire.send(*[frame(5001)] * packets)
+            dpu.wait_received(received)
+
+        first = Client()
+        same(art.load(first), (0, ""))
+        same(first.ask(SETTLE, keep), (0, ""))
+        sent(3, 3)
+        client = Client()
+        for flags, received in ((audit, 5), (alone, 7), (audit | alone, 9)):
+            same(art.load(client, flags=flags, replace=1), (0, ""))
+            sent(2, received)
+            same(dpu.info()["flags"], flags)
+        client.close()
+        becomes(dpu, "flags", 0)
+        same(dpu.info()["graph"], "lab")
+        sent(1, 10)
+        data = first.raw(HEAD.pack(HEAD.size + 8, 1, STAT, 1, 0) + bytes(8))
+        # of the last row, which a load that records counts the same: packets, bytes, refused
+        same(struct.unpack_from("<3Q", data, len(data) - 64)[2], 10)
+        # settled, the last of them stays
+        client = Client()
+        for flags in (audit, alone):
+            same(art.load(client, flags=flags, replace=1), (0, ""))
+        same(client.ask(SETTLE, keep), (0, ""))
+        client.close()
+        time.sleep(0.2)
+        same((dpu.info()["graph"], dpu.info()["flags"]), ("lab", alone))
+        first.close()
+        wire.close()
+
+
 def stopped_worker(_):
     """A worker that hangs: one publish waits for it, the next are refused, then all is well again."""
     libc, attach, detach = ctypes.CDLL(None, use_errno=True), 16, 17
@@ -614,4 +673,5 @@ def quits(_):
 
 
 sys.exit(main(tests_of(DpuLab(), [altered, manifests, relocated, rewritten, queue_pairs, messages, descriptors, strangers, crowds,
-                                  random_messages, names, undone, unsettled, stopped_worker, quits])))
+                                  random_messages, names, undone, unsettled, bypassed_meanwhile, replaced_twice,
+                                  stopped_worker, quits])))
