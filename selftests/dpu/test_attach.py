@@ -313,7 +313,9 @@ def hangs(_):
             a.__enter__()
             os.kill(dpu.child.pid, signal.SIGSTOP)
             try:
-                rows = {o["graph"]: o["dpu"][0]["state"] for o in Run("list", "-j").json}
+                run = Run("list", "-j")
+                want(run.rc == 0, run.rc, run.err)
+                rows = {o["graph"]: o["dpu"][0]["state"] for o in run.json}
                 same(rows, {"else": "attached", "lab": "its fabric-dpu does not answer"})
                 run = Run("show", "lab")
                 want(run.rc == 0 and f"process {dpu.child.pid} hangs" in run.err, run.rc, run.err)
