@@ -173,6 +173,9 @@ static int do_bypass(struct fx_dpu_state *dpu, const struct fx_dpu_request *r,
 
 	if (!err)
 		__atomic_fetch_or(&dpu->loaded->conf.flags, FX_NIC_F_BYPASS, __ATOMIC_RELAXED);
+	/* it is of the graph as well, and may be put back */
+	if (!err && dpu->before)
+		__atomic_fetch_or(&dpu->before->conf.flags, FX_NIC_F_BYPASS, __ATOMIC_RELAXED);
 	return err;
 }
 

@@ -16,12 +16,15 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "dpu.h"
 
 #define FIRST_CLIENT	2	/* in the table of poll(), after socket and signals */
 #define SLOTS		(FIRST_CLIENT + FX_DPU_MAX_CLIENTS)
+/* Who was silent for as long makes room for who waits, sooner than that gives up. */
+#define SILENT_MS	2000
 
 struct server {
 	struct fx_dpu_state *dpu;
@@ -29,6 +32,7 @@ struct server {
 	int lock;
 	struct pollfd fd[SLOTS];
 	u64 client[SLOTS];	/* number of the connection in each */
+	s64 heard[SLOTS];	/* when it asked last, or came; in ms */
 	u64 clients;		/* so far */
 	/* messages have fields of eight bytes */
 	u64 in[FX_DPU_MAX_MSG / 8], out[FX_DPU_MAX_MSG / 8];
@@ -117,6 +121,34 @@ static void drop(struct server *s, u32 slot)
 	fx_dpu_client_gone(s->dpu, s->client[slot]);
 }
 
+static s64 now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/* Whose connection a policy hangs on is waited for, whatever it is silent about. */
+static bool may_go(const struct server *s, u32 slot)
+{
+	const struct fx_dpu_loaded *l = s->dpu->loaded;
+
+	return s->fd[slot].fd >= 0 && !(l && l->client == s->client[slot]);
+}
+
+/* Who was silent for longest, and in how many ms that is too long; 0: nobody. */
+static u32 most_silent(const struct server *s, s64 *left)
+{
+	u32 found = 0;
+
+	for (u32 i = FIRST_CLIENT; i < SLOTS; i++)
+		if (may_go(s, i) && (!found || s->heard[i] < s->heard[found]))
+			found = i;
+	*left = found ? s->heard[found] + SILENT_MS - now_ms() : 0;
+	return found;
+}
+
 static bool is_full(const struct server *s)
 {
 	for (u32 i = FIRST_CLIENT; i < SLOTS; i++)
@@ -136,6 +168,7 @@ static void accept_one(struct server *s)
 			continue;
 		s->fd[i] = (struct pollfd){ .fd = fd, .events = POLLIN };
 		s->client[i] = ++s->clients;
+		s->heard[i] = now_ms();
 		return;
 	}
 	close(fd);
@@ -191,6 +224,7 @@ static bool serve(struct server *s, u32 slot)
 	}
 	r.size = n;
 	n = fx_dpu_command(s->dpu, &r, s->out);
+	s->heard[slot] = now_ms();
 	ok = send(fd, s->out, n, MSG_DONTWAIT | MSG_NOSIGNAL) == n;
 out:
 	for (u32 i = 0; i < r.n_fd; i++)
@@ -200,9 +234,15 @@ out:
 
 static bool step(struct server *s)
 {
+	const bool full = is_full(s);
+	u32 silent = 0;
+	s64 left = 0;
+
 	/* who finds no room waits in the queue of the socket, up to its own limit */
-	s->fd[0].events = is_full(s) ? 0 : POLLIN;
-	if (poll(s->fd, SLOTS, -1) < 0)
+	if (full)
+		silent = most_silent(s, &left);
+	s->fd[0].events = !full || (silent && left <= 0) ? POLLIN : 0;
+	if (poll(s->fd, SLOTS, left > 0 ? left : -1) < 0)
 		return errno == EINTR;
 	if (s->fd[1].revents)
 		return false;
@@ -213,7 +253,12 @@ static bool step(struct server *s)
 		if (s->fd[i].revents & (POLLHUP | POLLERR) || !serve(s, i))
 			drop(s, i);
 	}
-	if (s->fd[0].revents)
+	if (s->fd[0].revents && is_full(s)) {
+		silent = most_silent(s, &left);
+		if (silent && left <= 0)
+			drop(s, silent);
+	}
+	if (s->fd[0].revents && !is_full(s))
 		accept_one(s);
 	return !s->dpu->quit;
 }

@@ -198,6 +198,23 @@ static int build(struct fx_dpu_loaded *l, struct fx_dpu_loaded *from, char *why)
 	return err ? refuse(why, err, "there is no memory for the queue pairs; start fabric-dpu with a larger -m") : 0;
 }
 
+/*
+ * What a client puts in the place of its own is not what it goes back to: that
+ * is what was there before it came, and has counted all the same.
+ */
+static void put_in_place(struct fx_dpu_state *dpu, struct fx_dpu_loaded *l)
+{
+	struct fx_dpu_loaded *old = swap(dpu, l);
+
+	carry_all(l, old);
+	if (!dpu->before) {
+		dpu->before = old;
+		return;
+	}
+	carry_counts(dpu->before, old);
+	destroy(old);
+}
+
 int fx_dpu_load(struct fx_dpu_state *dpu, struct fx_dpu_files *f,
 		const struct fx_dpu_load *load, u64 client, char *why)
 {
@@ -232,10 +249,7 @@ int fx_dpu_load(struct fx_dpu_state *dpu, struct fx_dpu_files *f,
 	fill_conf(l, load->flags);
 	l->client = client;
 	dpu->loads++;
-	/* who replaced without settling has settled by now */
-	destroy(dpu->before);
-	dpu->before = swap(dpu, l);
-	carry_all(l, dpu->before);
+	put_in_place(dpu, l);
 	return 0;
 fail:
 	destroy(l);

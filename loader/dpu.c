@@ -65,9 +65,9 @@ static int not_there(struct fx_dpu *d, int err)
 	if (err == -ENOENT || err == -ECONNREFUSED)
 		return fail(d, -ECONNREFUSED, "no fabric-dpu of this name is running; start it: fabric-dpu %s ...",
 			    d->name);
+	/* who is silent makes room sooner than that, so it does not look at who waits */
 	if (err == -EAGAIN)
-		return fail(d, -EAGAIN, "it has %d clients, which is all that it takes; try again when one is done",
-			    FX_DPU_MAX_CLIENTS);
+		return fail(d, -EAGAIN, "it does not answer, and others wait for it already: it hangs, or has more clients than it can serve; end it, or them");
 	return fail(d, err, "its control socket cannot be reached: %s", strerror(-err));
 }
 
@@ -135,6 +135,14 @@ static int send_request(struct fx_dpu *d, const int *fds, u32 n_fd)
 
 static int gone(struct fx_dpu *d, int err)
 {
+	struct ucred who = { 0 };
+	socklen_t len = sizeof(who);
+
+	/* a socket that listens has the process's number, whether it answers or not */
+	if ((err == -EAGAIN || err == -ETIMEDOUT) &&
+	    !getsockopt(d->fd, SOL_SOCKET, SO_PEERCRED, &who, &len) && who.pid)
+		return fail(d, -ETIMEDOUT, "it does not answer within %d s: process %d hangs, or is stopped or busy; `kill -9 %d` ends it, and what it has loaded",
+			    FX_DPU_WAIT_MS / 1000, who.pid, who.pid);
 	if (err == -EAGAIN || err == -ETIMEDOUT)
 		return fail(d, -ETIMEDOUT, "it does not answer within %d s", FX_DPU_WAIT_MS / 1000);
 	return fail(d, -EPIPE, "it ended while it was asked; start it again: fabric-dpu %s ...",

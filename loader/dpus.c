@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "bpflog.h"
 #include "diag.h"
 #include "dpu.h"
 #include "dpus.h"
+#include "lower/dpu_object.h"
 #include "lower/verify.h"
 #include "nic.h"
 #include "system.h"
@@ -19,8 +23,11 @@ struct one {
 	const struct fx_bundle_dpu *part;
 	struct fx_dpu *dpu;
 	bool replace;			/* what it has of the graph */
+	bool pinned;			/* what it was given last is known */
+	u32 flags;			/* of what it is given now */
 	bool loaded;			/* by us, to be taken back */
 	bool well;			/* repair: there is nothing to mend */
+	bool noted;			/* repair: it was well, and is pinned again */
 	bool failed;			/* repair: it cannot be mended */
 	bool swapped;
 };
@@ -53,22 +60,59 @@ static enum fx_rc failed(const struct one *o, int err)
 
 static enum fx_rc verify(const struct fx_dpus *d, const struct fx_bundle_dpu *part)
 {
-	enum fx_rc rc = FX_RC_OK;
-	char *why;
+	enum fx_rc rc = FX_RC_INPUT;
+	struct fx_dpu_object o;
+	char *why = NULL;
 	int err;
 
 	if (!(part->artifact->flags & FX_DPU_F_VERIFIED)) {
 		fx_err("%s/dpu/%s/artifact.bin: the kernel's verifier has not seen the program, as it was compiled without CAP_BPF; compile the bundle again as root",
 		       d->bundle->dir, part->artifact->dpu);
-		return FX_RC_INPUT;
+		return rc;
 	}
-	err = fx_verify(part->object, part->object_size, BPF_PROG_TYPE_SYSCALL, &why);
-	if (err) {
+	fx_bpflog_start(false);
+	if (fx_dpu_object_read(part->object, part->object_size, &o)) {
+		fx_err("there is no memory to look into the object for dpu '%s'",
+		       part->artifact->dpu);
+		return FX_RC_SYSTEM;
+	}
+	if (o.n_fault) {
+		fx_err("%s/dpu/%s/policy.bpf.o: the program %s; compile the bundle again",
+		       d->bundle->dir, part->artifact->dpu, o.fault[0].what);
+		goto out;
+	}
+	err = fx_verify_as(part->object, part->object_size, BPF_PROG_TYPE_SYSCALL, o.insn, o.n_insn,
+			   &why);
+	if (err)
 		fx_err("dpu '%s': %s", part->artifact->dpu, why);
-		rc = err == -EINVAL ? FX_RC_INPUT : FX_RC_SYSTEM;
-	}
+	rc = !err ? FX_RC_OK : err == -EINVAL ? FX_RC_INPUT : FX_RC_SYSTEM;
+out:
+	fx_dpu_object_free(&o);
 	free(why);
 	return rc;
+}
+
+static int read_conf(const char *dir, struct fx_nic_conf *conf);
+
+static void read_pinned(const struct fx_dpus *d, struct one *o, struct fx_nic_conf *conf)
+{
+	char *dir = fx_pins_dir(graph_of(d));
+	char *sub = fx_asprintf("%s/" FX_PINS_DPU "%s", dir, o->part->artifact->dpu);
+
+	o->pinned = !read_conf(sub, conf);
+	free(sub);
+	free(dir);
+}
+
+/* A repair does not make what records enforce, nor the other way round. */
+static u32 flags_of(const struct fx_dpus *d, const struct one *o, const struct fx_nic_conf *conf,
+		    const struct fx_dpu_info *info)
+{
+	u32 audit = d->opt->audit ? FX_NIC_F_AUDIT : 0;
+
+	if (d->opt->repair && (o->pinned || !strcmp(info->graph, graph_of(d))))
+		audit = (o->pinned ? conf->flags : info->flags) & FX_NIC_F_AUDIT;
+	return audit | (d->bundle->object ? 0 : FX_NIC_F_ALONE);
 }
 
 /* Does the DPU have what the way of attaching asks for? */
@@ -76,7 +120,7 @@ static enum fx_rc check_loaded(const struct fx_dpus *d, struct one *o,
 			       const struct fx_dpu_info *info)
 {
 	const char *dpu = o->part->artifact->dpu, *has = info->graph;
-	bool same = !strcmp(has, graph_of(d));
+	bool same = !strcmp(has, graph_of(d)), alike;
 
 	if (*has && (!same || (!d->opt->replace && !d->opt->repair))) {
 		fx_err("dpu '%s' has the policy of graph '%s'; `fabricctl detach %s` takes it off",
@@ -88,14 +132,15 @@ static enum fx_rc check_loaded(const struct fx_dpus *d, struct one *o,
 		       dpu);
 		return FX_RC_INPUT;
 	}
-	if (same && d->opt->repair &&
-	    memcmp(info->object, o->part->artifact->object, sizeof(info->object))) {
+	alike = same && !memcmp(info->object, o->part->artifact->object, sizeof(info->object));
+	/* what is pinned is the bundle's: a replace that was killed was taken back by the DPU */
+	if (same && d->opt->repair && !alike && !o->pinned) {
 		fx_err("dpu '%s' has another policy than the bundle's; repair with the bundle that was attached, or attach --replace",
 		       dpu);
 		return FX_RC_INPUT;
 	}
 	o->replace = same;
-	o->well = same && d->opt->repair && !(info->flags & FX_NIC_F_BYPASS);
+	o->well = alike && d->opt->repair && !(info->flags & FX_NIC_F_BYPASS);
 	return FX_RC_OK;
 }
 
@@ -109,10 +154,12 @@ static bool asks_for_qp(const struct fx_bundle_dpu *part)
 
 static enum fx_rc open_one(const struct fx_dpus *d, struct one *o)
 {
+	struct fx_nic_conf conf = { 0 };
 	struct fx_dpu_info info;
 	enum fx_rc rc;
 	int err;
 
+	read_pinned(d, o, &conf);
 	err = fx_dpu_open(o->part->artifact->dpu, &o->dpu);
 	if (!err)
 		err = fx_dpu_info(o->dpu, &info);
@@ -120,6 +167,7 @@ static enum fx_rc open_one(const struct fx_dpus *d, struct one *o)
 		err = fx_dpu_can_qp(o->dpu, &info);
 	if (err)
 		return failed(o, err);
+	o->flags = flags_of(d, o, &conf, &info);
 	rc = check_loaded(d, o, &info);
 	return rc == FX_RC_OK && !o->well ? verify(d, o->part) : rc;
 }
@@ -151,12 +199,6 @@ enum fx_rc fx_dpus_open(const struct fx_bundle *bundle,
 	return rc;
 }
 
-static u32 flags_of(const struct fx_dpus *d)
-{
-	return (d->opt->audit ? FX_NIC_F_AUDIT : 0) |
-	       (d->bundle->object ? 0 : FX_NIC_F_ALONE);
-}
-
 static enum fx_rc load_one(const struct fx_dpus *d, struct one *o)
 {
 	const struct fx_bundle_dpu *p = o->part;
@@ -166,7 +208,7 @@ static enum fx_rc load_one(const struct fx_dpus *d, struct one *o)
 		.object = p->object, .object_size = p->object_size,
 		.flows = p->flow, .flows_size = p->n_flow * sizeof(*p->flow),
 		.names = (const char (*)[FX_NAME_LEN])names, .n_flow = p->n_flow,
-		.flags = flags_of(d), .replace = o->replace,
+		.flags = o->flags, .replace = o->replace,
 	};
 	int err;
 
@@ -193,9 +235,10 @@ static enum fx_rc write_down(const struct fx_dpus *d, const struct one *o, struc
 	const struct fx_dpu_artifact *a = o->part->artifact;
 	const struct fx_image_hdr *hdr = d->bundle->image.hdr;
 	char *sub = fx_asprintf(FX_PINS_DPU "%s", a->dpu);
-	struct fx_nic_conf conf = { .flags = flags_of(d), .place = a->place };
-	enum fx_rc rc;
+	struct fx_nic_conf conf = { .flags = o->flags, .place = a->place };
+	enum fx_rc rc = FX_RC_OK;
 	const u32 zero = 0;
+	struct stat st;
 	int fd = -1;
 
 	memcpy(conf.count, hdr->count, sizeof(conf.count));
@@ -204,9 +247,8 @@ static enum fx_rc write_down(const struct fx_dpus *d, const struct one *o, struc
 	memcpy(conf.graph, hdr->name, sizeof(conf.graph));
 	memcpy(conf.policy, a->policy, sizeof(conf.policy));
 	memcpy(conf.netdev, a->dpu, sizeof(conf.netdev));
-	/* what a repair finds is written anew */
-	fx_pins_remove_nic(pins, sub);
-	rc = fx_pins_make(pins, sub);
+	if (fstatat(pins->fd, sub, &st, AT_SYMLINK_NOFOLLOW))
+		rc = fx_pins_make(pins, sub);
 	if (rc == FX_RC_OK) {
 		fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, CONF, sizeof(zero), sizeof(conf), 1, NULL);
 		if (fd < 0 || bpf_map_update_elem(fd, &zero, &conf, BPF_ANY)) {
@@ -216,7 +258,7 @@ static enum fx_rc write_down(const struct fx_dpus *d, const struct one *o, struc
 		}
 	}
 	if (rc == FX_RC_OK)
-		rc = fx_pins_write_at(pins, sub, CONF, fd);
+		rc = fx_pins_replace_at(pins, sub, CONF, fd);
 	if (fd >= 0)
 		close(fd);
 	free(sub);
@@ -243,8 +285,6 @@ static const struct fx_dpu_artifact *of_bundle(const struct fx_bundle *b, const 
 			return b->dpu[i].artifact;
 	return NULL;
 }
-
-static int read_conf(const char *dir, struct fx_nic_conf *conf);
 
 /* All pinned DPUs are the bundle's, of its graph, and with @same_policy of its policy. */
 static enum fx_rc check_pinned(const struct fx_bundle *b, bool same_policy, u32 *n)
@@ -313,20 +353,21 @@ enum fx_rc fx_dpus_settle(struct fx_dpus *d, bool undo, struct fx_pins *pins)
 {
 	enum fx_rc rc = FX_RC_OK;
 
+	/*
+	 * What they are to have comes first, though one may have ended: of a command
+	 * that is killed here, a repair makes them have it.
+	 */
+	for (u32 i = 0; i < d->n && !undo; i++)
+		if (d->one[i].swapped && write_down(d, &d->one[i], pins) != FX_RC_OK)
+			rc = FX_RC_SYSTEM;
 	for (u32 i = 0; i < d->n; i++) {
 		struct one *o = &d->one[i];
-		enum fx_rc one = FX_RC_OK;
-		int err;
+		int err = o->swapped ? fx_dpu_settle(o->dpu, graph_of(d), undo) : 0;
 
-		if (!o->swapped)
-			continue;
-		err = fx_dpu_settle(o->dpu, graph_of(d), undo);
-		if (err)
-			one = failed(o, err);
-		/* what it is to have, though it may have ended: a repair goes by that */
-		if (!undo && write_down(d, o, pins) != FX_RC_OK)
-			one = FX_RC_SYSTEM;
-		rc = rc == FX_RC_OK ? one : rc;
+		if (err && rc == FX_RC_OK)
+			rc = failed(o, err);
+		else if (err)
+			failed(o, err);
 	}
 	return rc;
 }
@@ -339,7 +380,12 @@ enum fx_rc fx_dpus_repair(struct fx_dpus *d, struct fx_pins *pins)
 		struct one *o = &d->one[i];
 		enum fx_rc one = o->failed ? FX_RC_SYSTEM : FX_RC_OK;
 
-		if (!o->failed && !o->well) {
+		/* its pins may have gone, and without them nothing ends it */
+		if (o->well && !o->pinned) {
+			one = write_down(d, o, pins);
+			o->failed = one != FX_RC_OK;
+			o->noted = !o->failed;
+		} else if (!o->failed && !o->well) {
 			one = load_one(d, o);
 			if (one == FX_RC_OK)
 				one = write_down(d, o, pins);
@@ -359,7 +405,7 @@ void fx_dpus_repaired(const struct fx_dpus *d, struct fx_words *names)
 	for (u32 i = 0; i < d->n; i++) {
 		char *name = fx_asprintf("dpu %s", d->one[i].part->artifact->dpu);
 
-		if (!d->one[i].well && !d->one[i].failed)
+		if ((!d->one[i].well || d->one[i].noted) && !d->one[i].failed)
 			fx_words_add(names, name);
 		free(name);
 	}
@@ -422,8 +468,12 @@ static int ask_one(const char *dpu, const char *graph,
 	return err ? err : ask(*d, graph);
 }
 
-/* Ask each that runs; one that does not, or has lost the graph, is done with. */
-static int each(const char *graph, int (*ask)(struct fx_dpu *d, const char *graph))
+/*
+ * Ask each that runs; one that does not, or has lost the graph, is done with.
+ * @kept is what becomes of the graph where one cannot be asked.
+ */
+static int each(const char *graph, int (*ask)(struct fx_dpu *d, const char *graph),
+		const char *kept)
 {
 	struct fx_words subs = { 0 };
 	int first = 0;
@@ -434,7 +484,7 @@ static int each(const char *graph, int (*ask)(struct fx_dpu *d, const char *grap
 		int err = ask_one(subs.word[i] + strlen(FX_PINS_DPU), graph, ask, &d);
 
 		if (err && err != -ECONNREFUSED && err != -ENOENT) {
-			fx_err("%s", fx_dpu_why(d));
+			fx_err("%s; the policy of graph '%s' %s", fx_dpu_why(d), graph, kept);
 			first = first ? first : err;
 		}
 		fx_dpu_close(d);
@@ -445,12 +495,14 @@ static int each(const char *graph, int (*ask)(struct fx_dpu *d, const char *grap
 
 enum fx_rc fx_dpus_detach(const char *graph)
 {
-	return each(graph, fx_dpu_unload) ? FX_RC_SYSTEM : FX_RC_OK;
+	return each(graph, fx_dpu_unload,
+		    "is off the devices that answer and stays there, and its pins stay: detach again when that is mended, or the fabric-dpu has ended") ? FX_RC_SYSTEM : FX_RC_OK;
 }
 
 int fx_dpus_bypass(const char *graph)
 {
-	return each(graph, fx_dpu_bypass);
+	return each(graph, fx_dpu_bypass,
+		    "is by-passed on the devices that answer, and not there");
 }
 
 /* ---- what it counted -------------------------------------------------- */
@@ -494,7 +546,7 @@ static void take_rows(struct fx_nic_view *v, const struct fx_dpu_stats *head,
 	}
 }
 
-static int read_view(const char *graph, const char *dpu, struct fx_nic_view *v)
+static void read_view(const char *graph, const char *dpu, struct fx_nic_view *v)
 {
 	struct fx_dpu_stats head;
 	struct fx_dpu_row *rows = NULL;
@@ -512,17 +564,15 @@ static int read_view(const char *graph, const char *dpu, struct fx_nic_view *v)
 		v->gone = "its fabric-dpu was started anew: attach --repair mends that";
 		fx_info("dpu '%s' does not have graph '%s' any more, it was started anew; attach --repair mends that",
 			dpu, graph);
-		err = 0;
-	} else if (err == -ECONNREFUSED || err == -EPIPE) {
-		v->gone = "its fabric-dpu has ended";
-		fx_info("%s", fx_dpu_why(d));
-		err = 0;
 	} else {
-		fx_err("%s", fx_dpu_why(d));
+		/* whatever one has, it does not hide the others, nor other graphs */
+		v->gone = err == -ECONNREFUSED || err == -EPIPE ? "its fabric-dpu has ended" :
+			  err == -ETIMEDOUT || err == -EAGAIN ? "its fabric-dpu does not answer" :
+			  "its fabric-dpu cannot be asked";
+		fx_info("%s", fx_dpu_why(d));
 	}
 	free(rows);
 	fx_dpu_close(d);
-	return err;
 }
 
 int fx_dpu_views_read(const char *graph, struct fx_nic_views *v)
@@ -544,7 +594,7 @@ int fx_dpu_views_read(const char *graph, struct fx_nic_views *v)
 			       err == -EPROTO ? "it is of another version of fabricctl" :
 			       strerror(-err));
 		} else {
-			err = read_view(graph, subs.word[i] + strlen(FX_PINS_DPU), &view);
+			read_view(graph, subs.word[i] + strlen(FX_PINS_DPU), &view);
 			fx_grow(v->view, v->n, v->cap);
 			v->view[v->n++] = view;
 		}

@@ -23,6 +23,7 @@
 static const char *const parts[] = { "maps", "progs" };
 
 #define NIC		"nic-"
+#define NEXT		"@next"	/* what is to take another's place */
 
 /* A name as bpffs takes it, which keeps '.' for itself; to free(). */
 static char *escape(const char *name)
@@ -355,6 +356,25 @@ enum fx_rc fx_pins_write_at(struct fx_pins *p, const char *sub, const char *name
 	enum fx_rc rc = pin(dir, name, fd);
 
 	free(dir);
+	return rc;
+}
+
+enum fx_rc fx_pins_replace_at(struct fx_pins *p, const char *sub, const char *name, int fd)
+{
+	char *next = fx_asprintf("%s/" NEXT, sub), *to = fx_asprintf("%s/%s", sub, name);
+	enum fx_rc rc;
+
+	/* of one that was killed */
+	unlinkat(p->fd, next, 0);
+	rc = fx_pins_write_at(p, sub, NEXT, fd);
+	if (rc == FX_RC_OK && renameat(p->fd, next, p->fd, to)) {
+		fx_err("%s/%s cannot take the place of %s: %s", p->dir, next, to,
+		       strerror(errno));
+		unlinkat(p->fd, next, 0);
+		rc = FX_RC_SYSTEM;
+	}
+	free(to);
+	free(next);
 	return rc;
 }
 

@@ -10,7 +10,8 @@
  *						process has that holds the pins
  *		nic-NETDEV/maps/  progs/	0600
  *		shared/				0700, see maps.h
- *		dpu-NAME/fx_conf		0600, what the DPU was given
+ *		dpu-NAME/fx_conf		0600, what the DPU was given; @next, until
+ *						that takes its place
  *		@owner/				0700, locked by that process: owner.h
  *
  * bpffs keeps '.' in names for itself, so it is written %2e; so is all that no
@@ -71,6 +72,8 @@ enum fx_rc fx_pins_remove(struct fx_pins *p);
 /* Pin anything as @name below @sub, which is there. */
 enum fx_rc fx_pins_write_at(struct fx_pins *p, const char *sub, const char *name,
 			    int fd);
+/* The same in the place of what has the name, if anything: one or the other is there. */
+enum fx_rc fx_pins_replace_at(struct fx_pins *p, const char *sub, const char *name, int fd);
 
 /* Directory of a graph's pins, to free(). */
 char *fx_pins_dir(const char *graph);

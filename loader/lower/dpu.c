@@ -36,6 +36,7 @@ static const u32 rule_code[FX_DPU_RULES] = {
 	[FX_DPU_RULE_INSN] = FX_E_DPU_INSN,
 	[FX_DPU_RULE_SIZE] = FX_E_DPU_SIZE,
 	[FX_DPU_RULE_DIVIDE] = FX_E_DPU_DIVIDE,
+	[FX_DPU_RULE_KERNEL] = FX_E_DPU_KERNEL,
 };
 
 bool fx_crosses_dpu(const struct fx_graph *g)
@@ -70,7 +71,8 @@ static void tell_faults(const char *source, const struct program *p, struct fx_d
 static void verify(struct program *p, struct fx_diags *d)
 {
 	char *why;
-	int err = fx_verify(p->bytes, p->size, BPF_PROG_TYPE_SYSCALL, &why);
+	int err = fx_verify_as(p->bytes, p->size, BPF_PROG_TYPE_SYSCALL, p->o.insn, p->o.n_insn,
+			       &why);
 
 	p->verified = !err;
 	if (err == -EPERM)

@@ -57,6 +57,8 @@ const char *fx_dpu_rule_help(enum fx_dpu_rule rule)
 		"leave the large part to the kernel: compile with --device kernel",
 		[FX_DPU_RULE_DIVIDE] =
 		"divide by a constant, or shift",
+		[FX_DPU_RULE_KERNEL] =
+		"leave out what <bpf/bpf_core_read.h> has, and types of the kernel with preserve_access_index; a DPU has no such types",
 	};
 
 	return help[rule];
@@ -278,6 +280,57 @@ static void check_loads(struct reading *r)
 				     "has a reference that is none by name");
 }
 
+/* ---- CO-RE ------------------------------------------------------------ */
+
+/* In .BTF.ext: the first of the places that libbpf rewrites, or FX_DPU_NO_INSN. */
+static u32 first_rewritten(const struct reading *r, const char *ext, size_t size, u32 at, u32 len)
+{
+	/* the length of a record, a section's name, how many records are its, the first's place */
+	u32 head[4];
+
+	if (len < sizeof(head) || at > size || size - at < sizeof(head))
+		return FX_DPU_NO_INSN;
+	memcpy(head, ext + at, sizeof(head));
+	head[3] /= sizeof(struct bpf_insn);
+	return head[3] < r->o->n_insn ? head[3] : FX_DPU_NO_INSN;
+}
+
+/*
+ * librte_bpf runs the file, and the kernel's verifier sees what libbpf makes of
+ * it. It rewrites whatever .BTF.ext says, so that has to say nothing.
+ */
+static void check_rewritten(struct reading *r)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+
+	while ((scn = elf_nextscn(r->elf, scn))) {
+		struct {
+			u16 magic;
+			u8 version, flags;
+			/* in bytes; places count from the end of these */
+			u32 size, func_at, func_len, line_at, line_len, core_at, core_len;
+		} ext;
+		Elf_Data *data;
+
+		if (strcmp(section_name(r, scn, &shdr), ".BTF.ext"))
+			continue;
+		data = data_of(scn);
+		if (!data || data->d_size < sizeof(ext)) {
+			no_relocation(r);
+			continue;
+		}
+		memcpy(&ext, data->d_buf, sizeof(ext));
+		if (ext.magic != BTF_MAGIC || ext.size != sizeof(ext))
+			no_relocation(r);
+		else if (ext.core_len)
+			fx_dpu_fault(r->o, FX_DPU_RULE_KERNEL,
+				     first_rewritten(r, data->d_buf, data->d_size,
+						     sizeof(ext) + ext.core_at, ext.core_len),
+				     "asks for types of the kernel (CO-RE)");
+	}
+}
+
 static void take_about(struct reading *r)
 {
 	struct fx_nic_policy *about = &r->o->about;
@@ -400,6 +453,7 @@ int fx_dpu_object_read(const void *bytes, size_t size, struct fx_dpu_object *o)
 	take_maps(&r, bytes, size);
 	check_loads(&r);
 	check_relocations(&r);
+	check_rewritten(&r);
 	fx_dpu_check_insns(o);
 	take_about(&r);
 out:

@@ -25,6 +25,7 @@ enum fx_dpu_rule {
 	FX_DPU_RULE_INSN,	/* an instruction that is not of -mcpu=v2 */
 	FX_DPU_RULE_SIZE,
 	FX_DPU_RULE_DIVIDE,	/* by a register, which can be 0 */
+	FX_DPU_RULE_KERNEL,	/* rewritten for the kernel that loads it */
 	FX_DPU_RULES,
 };
 

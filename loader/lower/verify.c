@@ -37,12 +37,37 @@ static char *of_another_type(const struct bpf_program *prog, int type)
 }
 
 /*
+ * What the verifier saw of a program is what the file has, but for where maps
+ * are. What else libbpf changes, it changes for the kernel that runs here.
+ */
+static bool is_same(const struct bpf_program *prog, const struct bpf_insn *as, size_t n)
+{
+	const struct bpf_insn *seen = bpf_program__insns(prog);
+	struct bpf_insn insn;
+
+	if (bpf_program__insn_cnt(prog) != n)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		insn = as[i];
+		if (insn.code == (BPF_LD | BPF_IMM | BPF_DW) &&
+		    seen[i].src_reg == BPF_PSEUDO_MAP_FD) {
+			insn.src_reg = seen[i].src_reg;
+			insn.imm = seen[i].imm;
+		}
+		if (memcmp(&insn, &seen[i], sizeof(insn)))
+			return false;
+	}
+	return true;
+}
+
+/*
  * The log's end, which the reason stands at. A buffer of libbpf's grows until
  * all fits, with the program verified anew each time.
  */
 #define LOG_BYTES	(256 << 10)
 
-int fx_verify(const void *object, size_t size, int type, char **why)
+int fx_verify_as(const void *object, size_t size, int type, const struct bpf_insn *as, size_t n,
+		 char **why)
 {
 	char *log = fx_calloc(1, LOG_BYTES), *all;
 
@@ -67,6 +92,14 @@ int fx_verify(const void *object, size_t size, int type, char **why)
 	}
 	if (!err)
 		err = bpf_object__load(obj);
+	if (!err && as) {
+		bpf_object__for_each_program(prog, obj)
+			if (!*why && !is_same(prog, as, n))
+				*why = fx_asprintf("libbpf changed the program '%s' for this kernel, so that the verifier did not see what the file has",
+						   bpf_program__name(prog));
+		if (*why)
+			err = -EINVAL;
+	}
 	bpf_object__close(obj);
 	log[LOG_BYTES - 1] = '\0';
 	looked_at = *log;
@@ -87,6 +120,11 @@ int fx_verify(const void *object, size_t size, int type, char **why)
 out:
 	free(all);
 	return err;
+}
+
+int fx_verify(const void *object, size_t size, int type, char **why)
+{
+	return fx_verify_as(object, size, type, NULL, 0, why);
 }
 
 struct fx_pos fx_verify_pos(char **why, const char *source)

@@ -3,6 +3,7 @@
 #ifndef FX_LOWER_VERIFY_H
 #define FX_LOWER_VERIFY_H
 
+#include <linux/bpf.h>
 #include <stddef.h>
 
 #include "../diag.h"
@@ -19,6 +20,21 @@
  * says; another -errno when it refuses them.
  */
 int fx_verify(const void *object, size_t size, int type, char **why);
+
+/**
+ * fx_verify_as() - the same, for who runs a program elsewhere than in the kernel
+ * @object: an ELF file's bytes
+ * @size: how many
+ * @type: enum bpf_prog_type that all of them must be of, or -1
+ * @as: the instructions that each of them has in the file, or NULL
+ * @n: how many
+ * @why: as above
+ *
+ * Return: as above; -EINVAL also when the verifier saw other instructions than
+ * these, apart from the maps that they name.
+ */
+int fx_verify_as(const void *object, size_t size, int type, const struct bpf_insn *as, size_t n,
+		 char **why);
 
 /**
  * fx_verify_pos() - the line that a verifier's reason begins with

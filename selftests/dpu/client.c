@@ -2,7 +2,8 @@
 /*
  * The client of fabric-dpu, for tests: dpu-client DPU info | quit |
  * read MAP | write MAP INDEX HEX | publish MAP HEX | epochs MAP N |
- * tag GRAPH EDGE DIR QP
+ * tag GRAPH EDGE DIR QP; and dpu-client FILE verify: what is wrong with an
+ * object, and what of it the kernel's verifier sees, looked at each for itself
  *
  * Prints what it got, or the sentence and -errno; exits 1 then.
  */
@@ -12,6 +13,8 @@
 #include <string.h>
 
 #include "dpu.h"
+#include "lower/dpu_object.h"
+#include "lower/verify.h"
 #include "util.h"
 
 static void print_hex(const u8 *p, size_t n)
@@ -90,6 +93,28 @@ static int do_epochs(struct fx_dpu *d, const char *map, u32 n)
 	return err;
 }
 
+static int do_verify(const char *path)
+{
+	char *why = NULL, *bytes = NULL;
+	struct fx_dpu_object o;
+	size_t size = 0;
+	int err = 2;
+
+	if (fx_read_file(path, FX_DPU_MAX_OBJECT, &bytes, &size))
+		goto out;
+	if (fx_dpu_object_read(bytes, size, &o))
+		goto out;
+	err = fx_verify_as(bytes, size, BPF_PROG_TYPE_SYSCALL, o.insn, o.n_insn, &why);
+	printf("{\"fault\": \"%s\", \"verify\": %d, \"why\": \"%s\"}\n",
+	       o.n_fault ? o.fault[0].what : "", err, why ? why : "");
+	fx_dpu_object_free(&o);
+	err = 0;
+out:
+	free(bytes);
+	free(why);
+	return err;
+}
+
 static int run(struct fx_dpu *d, int argc, char **argv)
 {
 	u8 *bytes = NULL;
@@ -125,6 +150,8 @@ int main(int argc, char **argv)
 
 	if (argc < 3)
 		return 2;
+	if (!strcmp(argv[2], "verify"))
+		return do_verify(argv[1]);
 	err = fx_dpu_open(argv[1], &d);
 	if (!err)
 		err = run(d, argc, argv);

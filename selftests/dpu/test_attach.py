@@ -4,6 +4,7 @@
 
 import json
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -274,22 +275,111 @@ def another_policy(_):
 
 
 def crowded(_):
-    """A DPU that has no room to be asked still decides: detach and bypass do not say otherwise."""
+    """Clients that say nothing make room, all but one whose policy hangs on its connection."""
+    bundle = compile_bundle(graph(EDGES))
     with Dpu() as dpu, Attached(EDGES):
-        crowd = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(16)]
+        crowd = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(20)]
         try:
             for client in crowd:
                 client.connect(str(RUN / "dpu-dpu0.sock"))
-            for command in ("bypass", "detach"):
-                run = Run(command, "lab")
-                want(run.rc in (1, 2) and "dpu 'dpu0': it does not answer" in run.err, command, run.rc, run.err)
+            run = Run("bypass", "lab")
+            want(run.rc == 0, run.err)
+            same(dpu.info()["flags"] & 2, 2)
         finally:
             for client in crowd:
                 client.close()
-        same((dpu.info()["graph"], dpu.info()["flags"] & 2), ("lab", 0))
-        want(Run("bypass", "lab").rc == 0, "bypass")
-        same(dpu.info()["flags"] & 2, 2)
+    with Dpu() as dpu:
+        child = subprocess.Popen([SANITIZED, "attach", bundle], stderr=subprocess.DEVNULL)
+        crowd = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(20)]
+        try:
+            becomes(dpu, "graph", "lab")
+            for client in crowd:
+                client.connect(str(RUN / "dpu-dpu0.sock"))
+            same(dpu.info()["graph"], "lab")
+        finally:
+            for client in crowd:
+                client.close()
+            child.terminate()
+            child.wait(20)
     same(list(RUN.glob("*.sock")), [])
+    nothing_left()
+
+
+def hangs(_):
+    """One that is stopped: told of that, and of others all the same; it is named what became of the graph."""
+    with Dpu() as dpu, Dpu("dpu1", ("w0",)) as other:
+        with Attached([("x", "in", "{ udp: 1 }")], name="else", dpus=("dpu1",)):
+            a = Attached(EDGES)
+            a.__enter__()
+            os.kill(dpu.child.pid, signal.SIGSTOP)
+            try:
+                run = Run("list", "-j")
+                want(run.rc == 0, run.rc, run.err)
+                rows = {o["graph"]: o["dpu"][0]["state"] for o in run.json}
+                same(rows, {"else": "attached", "lab": "its fabric-dpu does not answer"})
+                run = Run("show", "lab")
+                want(run.rc == 0 and f"process {dpu.child.pid} hangs" in run.err, run.rc, run.err)
+                run = Run("bypass", "--all")
+                want(run.rc == 2 and f"kill -9 {dpu.child.pid}" in run.err and "not there" in run.err, run.rc, run.err)
+                want("kernel" not in run.err, run.err)
+                same(other.info()["flags"] & 2, 2)
+                refused(Run("detach", "lab"), "dpu 'dpu0'", f"kill -9 {dpu.child.pid}", "graph 'lab'", "detach again")
+                want("does not answer" in Run("list").out, "list")
+            finally:
+                os.kill(dpu.child.pid, signal.SIGCONT)
+            # who gave up is not listened to any more: it is as it was
+            same((dpu.info()["graph"], dpu.info()["flags"] & 2), ("lab", 0))
+            os.kill(dpu.child.pid, signal.SIGSTOP)
+            crowd = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(32)]
+            try:
+                for client in crowd:
+                    client.setblocking(False)
+                    if client.connect_ex(str(RUN / "dpu-dpu0.sock")):
+                        break
+                else:
+                    raise AssertionError("its queue is never full")
+                refused(Run("detach", "lab"), "dpu 'dpu0'", "does not answer", "it hangs", "detach again")
+            finally:
+                for client in crowd:
+                    client.close()
+            dpu.kill()
+            want(Run("detach", "lab").rc == 0, "detach")
+    nothing_left()
+
+
+def keeps_recording(_):
+    """What was attached with --audit records after a repair too; what was not enforces, whatever is asked for."""
+    for options, asked, flags in ((("--audit",), (), 1), ((), ("--audit",), 0)):
+        with Dpu() as dpu, Attached(EDGES, options=options) as a:
+            same(dpu.info()["flags"] & 3, flags)
+            dpu.kill()
+            dpu.start()
+            for again in ("started anew", "by-passed"):
+                run = Run("attach", "--repair", *asked, a.bundle)
+                want(run.rc == 0, again, run.err)
+                same(dpu.info()["flags"] & 3, flags, again)
+                want(Run("bypass", "lab").rc == 0, "bypass")
+        nothing_left()
+
+
+def lost_pins(_):
+    """A DPU that is well, and of which nothing is pinned any more: repair pins it, as it is, and detach ends it."""
+    pin = Path("/sys/fs/bpf/fabric_ext/lab/dpu-dpu0")
+    with Dpu() as dpu:
+        with Attached(EDGES, options=("--audit",)) as a:
+            for lost in ("file", "directory"):
+                (pin / "fx_conf").unlink()
+                if lost == "directory":
+                    pin.rmdir()
+                loads = dpu.info()["loads"]
+                run = Run("attach", "-j", "--repair", a.bundle)
+                same((run.rc, run.json["repaired"], dpu.info()["loads"]), (0, ["dpu dpu0"], loads), run.err)
+                same([p.name for p in pin.iterdir()], ["fx_conf"])
+                dpu.kill()
+                dpu.start()
+                want(Run("attach", "--repair", a.bundle).rc == 0, "repair")
+                same(dpu.info()["flags"] & 1, 1, lost)
+        same(dpu.info()["graph"], "")
     nothing_left()
 
 
@@ -313,12 +403,15 @@ def replace_of_some(lab):
 
 
 class Between:
-    """with Between(dpu): what a client asks passes through here, and the DPU dies of the first SETTLE."""
+    """with Between(dpu): what a client asks passes through here, until the first SETTLE.
+
+    Then the DPU dies, or before it hears of that the client, or the client before it has the answer.
+    """
 
     SETTLE = 10
 
-    def __init__(self, dpu):
-        self.dpu = dpu
+    def __init__(self, dpu, dies="dpu"):
+        self.dpu, self.dies = dpu, dies
         self.path, self.real = RUN / f"dpu-{dpu.name}.sock", RUN / "behind.sock"
 
     def __enter__(self):
@@ -333,26 +426,70 @@ class Between:
 
     def serve(self):
         client, _ = self.socket.accept()
+        peer = struct.unpack("3i", client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
         with client, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as dpu:
             client.settimeout(WAIT_S)
+            dpu.settimeout(WAIT_S)
             dpu.connect(str(self.real))
             while True:
                 request, fds, _, _ = socket.recv_fds(client, 1 << 16, 8)
                 if not request:
                     return
-                if struct.unpack_from("IHH", request)[2] == self.SETTLE:
+                last = struct.unpack_from("IHH", request)[2] == self.SETTLE
+                if last and self.dies == "dpu":
                     self.dpu.kill()
+                    return
+                if last and self.dies == "before":
+                    os.kill(peer, signal.SIGKILL)
                     return
                 socket.send_fds(dpu, [request], fds)
                 for fd in fds:
                     os.close(fd)
-                client.send(dpu.recv(1 << 16))
+                answer = dpu.recv(1 << 16)
+                if last:
+                    os.kill(peer, signal.SIGKILL)
+                    return
+                client.send(answer)
 
     def __exit__(self, *_):
         self.thread.join(2 * WAIT_S)
         self.socket.close()
+        if self.dies != "dpu":
+            self.real.rename(self.path)
+            return
         for path in (self.path, self.real):
             path.unlink(missing_ok=True)
+
+
+def killed_replace(_):
+    """A replace that is killed around the SETTLE: the DPU has one of both, and fabricctl mends and ends it."""
+    other = compile_bundle(graph(EDGES), policy=write("another/p.bpf.c", OTHER), name="another")
+    for dies, has, mended in (("before", "lab", ["dpu dpu0"]), ("after", "q", None)):
+        for end in ("detach", "repair"):
+            with Dpu() as dpu:
+                a = Attached(EDGES)
+                a.__enter__()
+                with Between(dpu, dies):
+                    done = subprocess.run([SANITIZED, "attach", "--replace", str(other)], stdin=subprocess.DEVNULL,
+                                          capture_output=True, check=False, timeout=120)
+                same(done.returncode, -signal.SIGKILL, done.stderr)
+                until = time.monotonic() + 20
+                while Run("show", "-j", "lab").json["policy"] != has and time.monotonic() < until:
+                    time.sleep(0.05)
+                shown = Run("show", "-j", "lab").json
+                same((shown["policy"], shown["dpu"][0]["state"]), (has, "attached"), dies)
+                if end == "repair":
+                    refused(Run("attach", "--repair", a.bundle), "not the bundle's")
+                    run = Run("attach", "-j", "--repair", other)
+                    want(run.rc == 0, run.err)
+                    if mended:
+                        want(set(mended) <= set(run.json["repaired"]), run.out)
+                    same(Run("show", "-j", "lab").json["policy"], "q")
+                    # and it can be told to go on with another
+                    want(Run("attach", "--replace", a.bundle).rc == 0, "replace")
+                a.__exit__()
+                same(dpu.info()["graph"], "")
+            nothing_left()
 
 
 def dies_of_a_replace(_):
@@ -380,4 +517,5 @@ def dies_of_a_replace(_):
 
 
 sys.exit(main(tests_of(DpuLab(), [not_running, told_by_all, in_the_foreground, all_or_nothing, altered, mixed_up,
-                                  not_verified, killed, another_policy, crowded, replace_of_some, dies_of_a_replace])))
+                                  not_verified, killed, another_policy, keeps_recording, lost_pins, crowded, hangs, replace_of_some,
+                                  dies_of_a_replace, killed_replace])))

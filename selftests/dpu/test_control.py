@@ -5,6 +5,7 @@
 import ctypes
 import fcntl
 import hashlib
+import json
 import os
 import random
 import select
@@ -17,9 +18,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
-from dpulab import DPU, RUN, Attached, Dpu, DpuLab, Skip, graph, want, write  # noqa: E402
-from fxtest import main, same  # noqa: E402
-from netlab import Peer, Port, compile_bundle, frame, tests_of  # noqa: E402
+from dpulab import CLIENT, DPU, RUN, Attached, Dpu, DpuLab, Skip, graph, want, write  # noqa: E402
+from fxtest import TOP, main, same  # noqa: E402
+from netlab import Peer, Port, compile_bundle, frame, sh, tests_of  # noqa: E402
 
 INFO, LOAD, UNLOAD, STAT, READ, WRITE, PUBLISH, BYPASS, QUIT, SETTLE, TAG = range(1, 12)
 HEAD, MAX, NAME = struct.Struct("<IHHII"), 65536, 64
@@ -241,6 +242,56 @@ def relocated(_):
         data.put(at, "<I", struct.unpack_from("<I", data.data, data.header(".strtab"))[0])
         data = bytes(data.data)
         same(art.load(client, p0=art.resealed(digest, hashlib.sha256(data).digest()), p1=data), (0, ""))
+        client.close()
+
+
+CORE = """\
+#include <fabric_ext/portable.bpf.h>
+#include <bpf/bpf_core_read.h>
+
+struct nowhere { int a; };
+FX_MAP(local, table, __u64, 4);
+
+FX_GUARD(move)
+{
+	__u64 *p = fx_at(&table, %s);
+
+	if (%s)
+		return *(volatile __u64 *)p ? fx_drop(ENOSPC) : fx_pass();
+	return fx_pass();
+}
+
+FX_PORTABLE(core, FX_MALFORMED_PASS);
+
+char LICENSE[] SEC("license") = "GPL";
+"""
+
+
+def rewritten(_):
+    """CO-RE: the verifier is shown what libbpf makes of it for this kernel, librte_bpf what the file has."""
+    art = Artifact()
+    digest = art.parts[0].index(hashlib.sha256(art.parts[1]).digest())
+
+    def compiled(*where):
+        source, out = write("core/p.bpf.c", CORE % where), write("core/p.o", "")
+        sh("clang", "-O2", "-target", "bpf", "-g", "-c", "-mcpu=v2", "-DFX_FOR_DPU", "-I", str(TOP / "bpf/include"),
+           "-I", str(TOP / "uapi"), "-I", "/usr/include/" + sh("cc", "-print-multiarch").strip(), "-o", str(out),
+           str(source))
+        return out.read_bytes(), json.loads(sh(str(CLIENT), str(out), "verify"))
+
+    # neither look at it lets it pass for itself, and both take the twin
+    data, seen = compiled("99", "bpf_core_type_exists(struct nowhere)")
+    want("CO-RE" in seen["fault"], seen)
+    same(seen["verify"], -22)
+    want("libbpf changed" in seen["why"], seen)
+    same(compiled("3", "p")[1], {"fault": "", "verify": 0, "why": ""})
+    with Dpu() as dpu:
+        client = Client()
+        manifest = art.resealed(digest, hashlib.sha256(data).digest())
+        art.parts[0] = manifest
+        error, why = art.load(client, p0=art.resealed(28, struct.pack("<I", len(data))), p1=data)
+        want(error == -22 and "CO-RE" in why, error, why)
+        same(dpu.info()["loads"], 0)
         client.close()
 
 
@@ -520,6 +571,65 @@ def unsettled(_):
         becomes(dpu, "graph", "")
 
 
+def bypassed_meanwhile(_):
+    """What is by-passed while a load that replaces is not settled passes everything, whichever of both stays."""
+    art, keep, bypass, audit = Artifact(), name("lab") + bytes(8), 2, 1
+    with Dpu() as dpu:
+        for undo in ("closed", "undone", "settled", "left alone"):
+            owner, client, other = Client(), Client(), Client()
+            same(art.load(owner), (0, ""))
+            same(owner.ask(SETTLE, keep), (0, ""))
+            same(art.load(client, flags=audit, replace=1), (0, ""))
+            if undo != "left alone":
+                same(other.ask(BYPASS, keep), (0, ""))
+            if undo in ("undone", "settled"):
+                same(client.ask(SETTLE, name("lab") + struct.pack("<II", undo == "undone", 0)), (0, ""))
+            client.close()
+            becomes(dpu, "flags", {"settled": audit | bypass, "left alone": 0}.get(undo, bypass))
+            same(other.ask(UNLOAD, keep), (0, ""))
+            owner.close()
+            other.close()
+
+
+def replaced_twice(lab):
+    """Of two loads by one client that are not settled what was settled before comes back, and has counted all."""
+    art, keep, audit, alone = Artifact(), name("lab") + bytes(8), 1, 4
+    with Dpu() as dpu:
+        with Peer(lab):
+            wire = Port("v1")
+
+        def sent(packets, received):
+            wire.send(*[frame(5001)] * packets)
+            dpu.wait_received(received)
+
+        first = Client()
+        same(art.load(first), (0, ""))
+        same(first.ask(SETTLE, keep), (0, ""))
+        sent(3, 3)
+        client = Client()
+        for flags, received in ((audit, 5), (alone, 7), (audit | alone, 9)):
+            same(art.load(client, flags=flags, replace=1), (0, ""))
+            sent(2, received)
+            same(dpu.info()["flags"], flags)
+        client.close()
+        becomes(dpu, "flags", 0)
+        same(dpu.info()["graph"], "lab")
+        sent(1, 10)
+        data = first.raw(HEAD.pack(HEAD.size + 8, 1, STAT, 1, 0) + bytes(8))
+        # of the last row, which a load that records counts the same: packets, bytes, refused
+        same(struct.unpack_from("<3Q", data, len(data) - 64)[2], 10)
+        # settled, the last of them stays
+        client = Client()
+        for flags in (audit, alone):
+            same(art.load(client, flags=flags, replace=1), (0, ""))
+        same(client.ask(SETTLE, keep), (0, ""))
+        client.close()
+        time.sleep(0.2)
+        same((dpu.info()["graph"], dpu.info()["flags"]), ("lab", alone))
+        first.close()
+        wire.close()
+
+
 def stopped_worker(_):
     """A worker that hangs: one publish waits for it, the next are refused, then all is well again."""
     libc, attach, detach = ctypes.CDLL(None, use_errno=True), 16, 17
@@ -562,5 +672,6 @@ def quits(_):
         want("-111 " in dpu.client("info", rc=1), "still there")
 
 
-sys.exit(main(tests_of(DpuLab(), [altered, manifests, relocated, queue_pairs, messages, descriptors, strangers, crowds,
-                                  random_messages, names, undone, unsettled, stopped_worker, quits])))
+sys.exit(main(tests_of(DpuLab(), [altered, manifests, relocated, rewritten, queue_pairs, messages, descriptors, strangers, crowds,
+                                  random_messages, names, undone, unsettled, bypassed_meanwhile, replaced_twice,
+                                  stopped_worker, quits])))

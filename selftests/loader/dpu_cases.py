@@ -76,6 +76,11 @@ CASES = [
     (1131, ("", long(1400)), ("", long(700))),
     (1133, ("", "@\tn += n / (*(volatile __u64 *)sum);"), ("", "\tn += n / 3 + (n >> (*(volatile __u64 *)sum & 63));")),
     (1133, ("", "@\tn += (__u32)n % *(volatile __u32 *)sum;"), ("", "\tn += (__u32)n % 7;")),
+    # it points to where clang moves the question; on a kernel without the type the verifier is shown no such branch
+    (1134, ("#include <bpf/bpf_core_read.h>\nstruct nowhere { int a; };",
+            "\tif (bpf_core_type_exists(struct nowhere))\n\t\tn += *(volatile __u64 *)fx_at(&sums, 99);"),
+     ("#include <bpf/bpf_core_read.h>\nstruct nowhere { int a; };",
+      "\tif (sizeof(struct nowhere) == 4)\n\t\tn += *(volatile __u64 *)sum;")),
     (1132, ("", "\tsum = fx_at(&sums, move->cls);\n\tn += *sum;"),
      ("", "\tsum = fx_at(&sums, move->cls);\n\tif (sum)\n\t\tn += *sum;")),
 ]
