@@ -17,6 +17,7 @@ EDGES = [("a", "in", "{ udp: 7000 }"), ("b", "out", "{ udp: 7000 }")]
 PINS = Path("/sys/fs/bpf/fabric_ext/lab")
 INTERRUPT = OUT / "tests/lib/nic_interrupt.so"
 DENIES = POLICY.replace("return fx_pass();", "return fx_drop(EPERM);").replace("FX_PORTABLE(lab", "FX_PORTABLE(deny")
+SHARES = POLICY.replace("FX_GUARD(", "FX_MAP(snapshot, limits, __u64, 4);\n\nFX_GUARD(")
 HALF = "half replaced: attach --repair mends that"
 ENDS = 200	# steps of a command; none has so many
 
@@ -144,6 +145,28 @@ def bypassed_meanwhile(lab):
         nothing_left(before)
 
 
+def attach_and_detach(_):
+    """Killed before any step, either leaves what one detach ends, with no module to ask."""
+    before = ours()
+    bundle = compile_bundle(graph(EDGES), write("maps/p.bpf.c", SHARES % "PASS"), name="maps")
+    attach, detach = ["attach", "--pin", str(bundle)], ["detach", "lab"]
+    for command, call, least in ((detach, "unlinkat", 8), (detach, "link_detach", 3), (detach, "rmdir", 1),
+                                 (attach, "mkdir", 4), (attach, "link_create", 3), (attach, "obj_pin", 10)):
+        for step in range(1, ENDS):
+            if command == detach:
+                same(Run(*attach).rc, 0)
+            came = killed(f"{call}:{step}", *command)
+            # before a first directory was made, and after the last one went, there is nothing
+            if PINS.exists():
+                run = Run(*detach)
+                same((run.rc, run.err.count("\n"), PINS.exists()), (0, 1, False), command, call, step, run.err)
+            if not came:
+                break
+        want(least < step < ENDS - 1, command, call, step)
+    nothing_left(before)
+
+
 if __name__ == "__main__":
     os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=1")
-    sys.exit(main(tests_of(Lab(), [half_replaced, replaced_twice, pins_that_cannot_follow, bypassed_meanwhile])))
+    sys.exit(main(tests_of(Lab(), [half_replaced, replaced_twice, pins_that_cannot_follow, bypassed_meanwhile,
+                                attach_and_detach])))
