@@ -62,6 +62,7 @@ static enum fx_rc read_file(const struct fx_bundle_source *s,
 	case -EINVAL:
 	case -EISDIR:
 	case -ENOTDIR:
+	case -ENXIO:	/* a socket */
 		return fx_bundle_unsound(s, f->name, "this is no regular file");
 	default:
 		fx_err("%s/%s cannot be read: %s", s->dir, f->name,
