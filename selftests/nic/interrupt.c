@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const char *const bpf_calls[] = {
+static const char *const bpf_calls[BPF_LINK_DETACH + 1] = {
 	[BPF_OBJ_PIN] = "obj_pin", [BPF_OBJ_GET] = "obj_get", [BPF_PROG_LOAD] = "prog_load",
 	[BPF_LINK_CREATE] = "link_create", [BPF_LINK_UPDATE] = "link_update",
 	[BPF_LINK_DETACH] = "link_detach",
@@ -70,8 +70,7 @@ long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
-	if (number == SYS_bpf && a[0] >= 0 &&
-	    (size_t)a[0] < sizeof(bpf_calls) / sizeof(bpf_calls[0]) && bpf_calls[a[0]] &&
+	if (number == SYS_bpf && a[0] >= 0 && a[0] <= BPF_LINK_DETACH && bpf_calls[a[0]] &&
 	    fails(bpf_calls[a[0]]))
 		return -1;
 	return call(number, a);
