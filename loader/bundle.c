@@ -22,6 +22,10 @@ const struct fx_bundle_file fx_bundle_files[FX_BUNDLE_FILES] = {
 	[FX_BUNDLE_OBLIGATIONS] = { "obligations.json", 64U << 20 },
 };
 
+const char *const fx_bundle_sections[FX_SECTS] = {
+	"places", "alias_sets", "edges", "instances", "after",
+};
+
 void fx_parts_free(struct fx_part *part, u32 n)
 {
 	for (u32 i = 0; i < n; i++) {
@@ -62,6 +66,7 @@ static enum fx_rc read_file(const struct fx_bundle_source *s,
 	case -EINVAL:
 	case -EISDIR:
 	case -ENOTDIR:
+	case -ENXIO:	/* a socket */
 		return fx_bundle_unsound(s, f->name, "this is no regular file");
 	default:
 		fx_err("%s/%s cannot be read: %s", s->dir, f->name,
@@ -135,6 +140,22 @@ static enum fx_rc read_listed(const struct fx_bundle_source *s,
 	return rc;
 }
 
+/* What people read there is what the graph has. */
+static bool counts_fit(const struct fx_bundle *b)
+{
+	struct json_object *counts;
+	u64 n;
+
+	if (!json_object_object_get_ex(b->manifest, "counts", &counts) ||
+	    !json_object_is_type(counts, json_type_object))
+		return false;
+	for (u32 i = 0; i < FX_SECTS; i++)
+		if (!fx_json_get_u64(counts, fx_bundle_sections[i], &n) ||
+		    n != b->image.hdr->count[i])
+			return false;
+	return true;
+}
+
 static enum fx_rc read_image(const struct fx_bundle_source *s, struct fx_bundle *b)
 {
 	const char *name, *digest;
@@ -158,6 +179,9 @@ static enum fx_rc read_image(const struct fx_bundle_source *s, struct fx_bundle 
 	    strcmp(digest, hex))
 		rc = unsound(s, FX_BUNDLE_MANIFEST,
 			     "it names another graph than edges.bin");
+	else if (!counts_fit(b))
+		rc = unsound(s, FX_BUNDLE_MANIFEST,
+			     "it does not have the counts of edges.bin");
 out:
 	free(hex);
 	free(err);
@@ -313,6 +337,23 @@ static enum fx_rc check_seal(const struct fx_bundle_source *s, const char *manif
 	return rc;
 }
 
+/* Parts of the same size may mean something else where the interface is another. */
+static enum fx_rc check_built_for(const struct fx_bundle_source *s)
+{
+	struct json_object *built;
+	u64 interface;
+
+	if (!json_object_object_get_ex(s->manifest, "built_for", &built) ||
+	    !json_object_is_type(built, json_type_object) ||
+	    !fx_json_get_u64(built, "interface", &interface))
+		return unsound(s, FX_BUNDLE_MANIFEST, "it does not say what it was built for");
+	if (interface == FX_UAPI_VERSION)
+		return FX_RC_OK;
+	fx_err("%s: the bundle was built for version %llu of fabric_ext's interface, and this fabricctl has %d; compile it again",
+	       s->dir, interface, FX_UAPI_VERSION);
+	return FX_RC_INPUT;
+}
+
 static enum fx_rc read_manifest(struct fx_bundle_source *s, struct fx_bundle *b)
 {
 	char *text = NULL;
@@ -337,7 +378,7 @@ static enum fx_rc read_manifest(struct fx_bundle_source *s, struct fx_bundle *b)
 		       s->dir, format, FX_BUNDLE_FORMAT);
 		return FX_RC_INPUT;
 	}
-	return FX_RC_OK;
+	return check_built_for(s);
 }
 
 static enum fx_rc read_obligations(const struct fx_bundle_source *s, struct fx_bundle *b)

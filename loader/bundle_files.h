@@ -3,6 +3,8 @@
 #ifndef FX_BUNDLE_FILES_H
 #define FX_BUNDLE_FILES_H
 
+#include <linux/fabric_ext.h>
+
 #include "cmd.h"
 #include "types.h"
 
@@ -24,6 +26,9 @@ struct fx_bundle_file {
 };
 
 extern const struct fx_bundle_file fx_bundle_files[FX_BUNDLE_FILES];
+
+/* What manifest.json calls the sections of the graph's image, in "counts". */
+extern const char *const fx_bundle_sections[FX_SECTS];
 
 struct fx_image;
 struct fx_nic_flow;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bundle.h"
+#include "bundle_files.h"
 #include "cmd.h"
 #include "devices.h"
 #include "diag.h"
@@ -28,10 +29,6 @@ struct build {
 static const char *const proof_name[] = {
 	[FX_PROVED] = "proved", [FX_RUN_TIME] = "run-time",
 	[FX_ASSUMED] = "assumed",
-};
-
-static const char *const section_key[FX_SECTS] = {
-	"places", "alias_sets", "edges", "instances", "after",
 };
 
 /* The first obligation of each code and status speaks for all of them. */
@@ -126,7 +123,7 @@ static struct json_object *manifest_json(const struct fx_image_hdr *hdr,
 	fx_json_hex(o, "digest", hdr->digest, sizeof(hdr->digest));
 	counts = fx_json_object();
 	for (u32 i = 0; i < FX_SECTS; i++)
-		fx_json_u64(counts, section_key[i], hdr->count[i]);
+		fx_json_u64(counts, fx_bundle_sections[i], hdr->count[i]);
 	fx_json_put(o, "counts", counts);
 	for (u32 i = 0; i < fx_n_devices; i++)
 		if (b->lowered[i].about)
@@ -169,7 +166,7 @@ static void summary(const struct fx_graph *g, const struct fx_image_hdr *hdr,
 	fx_json_str(o, "graph", hdr->name);
 	fx_json_hex(o, "digest", hdr->digest, sizeof(hdr->digest));
 	for (u32 i = 0; i < FX_SECTS; i++)
-		fx_json_u64(o, section_key[i], hdr->count[i]);
+		fx_json_u64(o, fx_bundle_sections[i], hdr->count[i]);
 	counts = fx_json_object();
 	for (u32 i = 0; i < ARRAY_SIZE(proof_name); i++)
 		fx_json_u64(counts, proof_name[i], n[i]);

@@ -55,7 +55,7 @@ static void absent(const struct fx_nics *n, const struct fx_nic_dev *d)
 	fx_words_free(&found);
 }
 
-/* Every link that the part wants holds the device as it is now, and decides. */
+/* Every link that the part wants holds the device as it is now, and runs what decides. */
 static bool is_well(const struct fx_nics *n, const struct fx_nic_dev *d)
 {
 	const char *graph = n->bundle->image.hdr->name;
@@ -69,11 +69,21 @@ static bool is_well(const struct fx_nics *n, const struct fx_nic_dev *d)
 
 	for (u32 i = 0; i < FX_NIC_LINKS && well; i++)
 		if (d->wants[fx_nic_links[i].dir])
-			well = fx_nic_link_ifindex(dir, sub, i) ==
-			       (int)d->ifindex;
+			well = fx_nic_link_ifindex(dir, sub, i) == (int)d->ifindex &&
+			       fx_nic_link_runs(dir, sub, i) == FX_NIC_RUNS_PINNED;
 	free(sub);
 	free(dir);
 	return well;
+}
+
+/* What is there: a bypass from here on is to outlive what this command does. */
+static bool was_bypassed(const struct fx_nics *n, const struct fx_nic_dev *d)
+{
+	char *sub = fx_pins_nic(d->part->netdev);
+	bool was = fx_nic_is_bypassed(n->bundle->image.hdr->name, sub);
+
+	free(sub);
+	return was;
 }
 
 /* Its frames begin with an Ethernet header, which is what the programs read. */
@@ -110,6 +120,7 @@ static enum fx_rc find_devices(struct fx_nics *n)
 			d->wants[d->part->flow[j].dir] = true;
 		if (n->opt->repair && is_well(n, d))
 			continue;
+		d->was_bypassed = was_bypassed(n, d);
 		if (d->ifindex && !is_ethernet(d->part->netdev)) {
 			fx_err("netdev '%s' has no Ethernet headers, as tunnels have none, and flows are found behind those",
 			       d->part->netdev);
@@ -273,7 +284,7 @@ static int fill_maps(const struct fx_nics *n, struct fx_nic_dev *d)
 
 	fx_nic_digest(d->part, conf.object);
 	conf.flags = (n->opt->audit ? FX_NIC_F_AUDIT : 0) |
-		     (n->bundle->object ? 0 : FX_NIC_F_ALONE);
+		     (n->bundle->object ? 0 : FX_NIC_F_ALONE) | fx_nic_keep_flags(n, d);
 	memcpy(conf.count, hdr->count, sizeof(conf.count));
 	memcpy(conf.digest, hdr->digest, sizeof(conf.digest));
 	memcpy(conf.graph, hdr->name, sizeof(conf.graph));

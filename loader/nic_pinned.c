@@ -57,27 +57,38 @@ static int open_owned(const char *graph_dir, const char *sub, u32 link)
 	return id && fd < 0 ? (errno == ENOENT ? -ENOLINK : -errno) : fd;
 }
 
-int fx_nic_link_ifindex(const char *graph_dir, const char *sub, u32 link)
+int fx_nic_link_info(const char *graph_dir, const char *sub, u32 link,
+		     struct bpf_link_info *info)
 {
 	char *path = fx_asprintf("%s/%s/%s", graph_dir, sub, fx_nic_links[link].pin);
-	struct bpf_link_info info = { 0 };
-	int fd = bpf_obj_get(path), ret = 0;
-	u32 len = sizeof(info);
+	int fd = bpf_obj_get(path), err = 0;
+	u32 len = sizeof(*info);
 
+	memset(info, 0, sizeof(*info));
 	if (fd < 0)
 		fd = errno == ENOENT ? open_owned(graph_dir, sub, link) : -errno;
 	free(path);
 	if (fd < 0)
-		return fd == -ENOLINK ? 0 : fd;
-	/* one whose device went away holds none */
-	if (bpf_link_get_info_by_fd(fd, &info, &len))
-		ret = -errno;
-	else if (info.type == BPF_LINK_TYPE_XDP)
-		ret = info.xdp.ifindex;
-	else if (info.type == BPF_LINK_TYPE_TCX)
-		ret = info.tcx.ifindex;
+		return fd;
+	if (bpf_link_get_info_by_fd(fd, info, &len))
+		err = -errno;
 	close(fd);
-	return ret;
+	return err;
+}
+
+u32 fx_nic_ifindex_of(const struct bpf_link_info *info)
+{
+	if (info->type == BPF_LINK_TYPE_XDP)
+		return info->xdp.ifindex;
+	return info->type == BPF_LINK_TYPE_TCX ? info->tcx.ifindex : 0;
+}
+
+int fx_nic_link_ifindex(const char *graph_dir, const char *sub, u32 link)
+{
+	struct bpf_link_info info;
+	int err = fx_nic_link_info(graph_dir, sub, link, &info);
+
+	return !err ? (int)fx_nic_ifindex_of(&info) : err == -ENOLINK ? 0 : err;
 }
 
 bool fx_nics_pinned(const char *graph)
@@ -128,10 +139,9 @@ enum fx_rc fx_nics_detach(const char *graph, const struct fx_pins *pins)
 	return rc;
 }
 
-int fx_nic_conf_read(const char *graph, const char *sub, struct fx_nic_conf *conf)
+int fx_nic_conf_read_at(const char *dir, struct fx_nic_conf *conf)
 {
-	char *dir = fx_pins_dir(graph);
-	char *path = fx_asprintf("%s/%s/maps/fx_conf", dir, sub);
+	char *path = fx_asprintf("%s/maps/fx_conf", dir);
 	const u32 zero = 0;
 	int fd = bpf_obj_get(path);
 	int err = fd < 0 ? -errno : 0;
@@ -143,41 +153,109 @@ int fx_nic_conf_read(const char *graph, const char *sub, struct fx_nic_conf *con
 	if (fd >= 0)
 		close(fd);
 	free(path);
+	return err;
+}
+
+int fx_nic_conf_read(const char *graph, const char *sub, struct fx_nic_conf *conf)
+{
+	char *graph_dir = fx_pins_dir(graph);
+	char *dir = fx_asprintf("%s/%s", graph_dir, sub);
+	int err = fx_nic_conf_read_at(dir, conf);
+
+	free(dir);
+	free(graph_dir);
+	return err;
+}
+
+/* ---- by-passing ------------------------------------------------------- */
+
+#define BYPASS_TRIES	16	/* a replacement meanwhile brings one more map */
+
+int fx_nic_conf_bypass(int fd)
+{
+	struct fx_nic_conf conf;
+	const u32 zero = 0;
+
+	if (!fx_map_is(fd, sizeof(zero), sizeof(conf)))
+		return -EPROTO;
+	if (bpf_map_lookup_elem(fd, &zero, &conf))
+		return -errno;
+	if (conf.flags & FX_NIC_F_BYPASS)
+		return 0;
+	conf.flags |= FX_NIC_F_BYPASS;
+	return bpf_map_update_elem(fd, &zero, &conf, BPF_EXIST) ? -errno : 1;
+}
+
+/* The fx_conf below @dir/@at: as fx_nic_conf_bypass(). */
+static int bypass_at(const char *dir, const char *at)
+{
+	char *path = fx_asprintf("%s/%smaps/fx_conf", dir, at);
+	int fd = bpf_obj_get(path);
+	int ret = fd < 0 ? -errno : fx_nic_conf_bypass(fd);
+
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return ret;
+}
+
+/*
+ * What is in force may be what is pinned, or what will be once the replacement
+ * that goes on is done: both, until neither has changed, as the one becomes the
+ * other under our eyes. A replacement that begins later sees the flag itself.
+ */
+static int bypass_pinned(const char *dir)
+{
+	int next, now;
+
+	for (u32 i = 0; i < BYPASS_TRIES; i++) {
+		next = bypass_at(dir, FX_NIC_NEXT "/");
+		now = bypass_at(dir, "");
+		if (next <= 0 && now <= 0)
+			return now < 0 ? now : next == -ENOENT ? 0 : next;
+	}
+	return -EAGAIN;
+}
+
+static int bypass_dev(const char *graph_dir, const char *sub)
+{
+	char *dir = fx_asprintf("%s/%s", graph_dir, sub);
+	int err = bypass_pinned(dir);
+
+	for (u32 i = 0; i < FX_NIC_LINKS; i++) {
+		int rc = 0;
+
+		if (fx_nic_link_runs(graph_dir, sub, i) == FX_NIC_RUNS_OTHER)
+			rc = fx_nic_link_bypass(graph_dir, sub, i);
+		err = err ? err : rc;
+	}
 	free(dir);
 	return err;
 }
 
-static int bypass(const char *path)
+bool fx_nic_is_bypassed(const char *graph, const char *sub)
 {
+	char *graph_dir = fx_pins_dir(graph);
+	char *next = fx_asprintf("%s/%s/" FX_NIC_NEXT, graph_dir, sub);
 	struct fx_nic_conf conf;
-	const u32 zero = 0;
-	int fd = bpf_obj_get(path);
-	int err = 0;
+	bool bypassed;
 
-	if (fd < 0)
-		return -errno;
-	if (!fx_map_is(fd, sizeof(zero), sizeof(conf)))
-		err = -EPROTO;
-	else if (bpf_map_lookup_elem(fd, &zero, &conf))
-		err = -errno;
-	conf.flags |= FX_NIC_F_BYPASS;
-	if (!err && bpf_map_update_elem(fd, &zero, &conf, BPF_EXIST))
-		err = -errno;
-	close(fd);
-	return err;
+	bypassed = !fx_nic_conf_read(graph, sub, &conf) && conf.flags & FX_NIC_F_BYPASS &&
+		   (fx_nic_conf_read_at(next, &conf) || conf.flags & FX_NIC_F_BYPASS);
+	free(next);
+	free(graph_dir);
+	return bypassed;
 }
 
 bool fx_nics_bypassed(const char *graph)
 {
 	struct fx_words subs = { 0 };
-	struct fx_nic_conf conf;
 	bool bypassed;
 
 	fx_pins_list_nics(graph, &subs);
 	bypassed = subs.n;
 	for (u32 i = 0; i < subs.n; i++)
-		bypassed = bypassed && !fx_nic_conf_read(graph, subs.word[i], &conf) &&
-			   conf.flags & FX_NIC_F_BYPASS;
+		bypassed = bypassed && fx_nic_is_bypassed(graph, subs.word[i]);
 	fx_words_free(&subs);
 	return bypassed;
 }
@@ -190,11 +268,9 @@ int fx_nics_bypass(const char *graph)
 
 	fx_pins_list_nics(graph, &subs);
 	for (u32 i = 0; i < subs.n; i++) {
-		char *path = fx_asprintf("%s/%s/maps/fx_conf", dir, subs.word[i]);
-		int rc = bypass(path);
+		int rc = bypass_dev(dir, subs.word[i]);
 
 		err = err ? err : rc;
-		free(path);
 	}
 	fx_words_free(&subs);
 	free(dir);

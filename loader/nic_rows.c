@@ -2,6 +2,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,31 +100,68 @@ static int read_counts(const char *dir, struct fx_nic_view *v)
 	return err;
 }
 
-static int read_view(const char *graph_dir, const char *sub, struct fx_nic_view *v)
+/* What the links hold and run, beside what is pinned. */
+static void look_at_links(const char *graph_dir, const char *sub, struct fx_nic_view *v)
 {
-	char *dir = fx_asprintf("%s/%s", graph_dir, sub);
-	struct fx_nic_conf *c = &v->conf;
-	int err;
+	const u32 named = if_nametoindex(v->conf.netdev);
 
-	err = read_array(dir, "fx_conf", 1, c, sizeof(*c));
-	if (err)
-		goto out;
-	/* whoever may write the maps may do worse; still, ends are ends */
-	c->graph[FX_NAME_LEN - 1] = '\0';
-	c->policy[FX_NAME_LEN - 1] = '\0';
-	c->netdev[FX_NIC_NAME_LEN - 1] = '\0';
-	err = c->rows > FX_NIC_MAX_FLOWS ? -EPROTO : read_counts(dir, v);
 	/* all that are pinned hold a device, and one is */
-	for (u32 i = 0; i < FX_NIC_LINKS && !err; i++) {
+	for (u32 i = 0; i < FX_NIC_LINKS; i++) {
 		int holds = fx_nic_link_ifindex(graph_dir, sub, i);
 
 		v->attached = v->attached || holds > 0;
+		if (holds > 0 && (u32)holds != named)
+			v->amiss = "its device has another name by now, or is in another network namespace";
 		if (!holds) {
 			v->attached = false;
 			break;
 		}
 	}
-out:
+}
+
+static int read_from(const char *dir, struct fx_nic_view *v)
+{
+	struct fx_nic_conf *c = &v->conf;
+	int err = read_array(dir, "fx_conf", 1, c, sizeof(*c));
+
+	if (err)
+		return err;
+	/* whoever may write the maps may do worse; still, ends are ends */
+	c->graph[FX_NAME_LEN - 1] = '\0';
+	c->policy[FX_NAME_LEN - 1] = '\0';
+	c->netdev[FX_NIC_NAME_LEN - 1] = '\0';
+	return c->rows > FX_NIC_MAX_FLOWS ? -EPROTO : read_counts(dir, v);
+}
+
+static void free_counts(struct fx_nic_view *v)
+{
+	free(v->row);
+	free(v->count);
+	v->row = NULL;
+	v->count = NULL;
+}
+
+/* Of what runs: in a replacement, and after one that was killed, that is the next. */
+static int read_view(const char *graph_dir, const char *sub, struct fx_nic_view *v)
+{
+	enum fx_nic_runs runs = fx_nic_runs(graph_dir, sub);
+	char *dir = fx_asprintf("%s/%s%s", graph_dir, sub,
+				runs == FX_NIC_RUNS_NEXT ? "/" FX_NIC_NEXT : "");
+	int err = read_from(dir, v);
+
+	/* it took its place under our eyes */
+	if (err == -ENOENT && runs == FX_NIC_RUNS_NEXT) {
+		free(dir);
+		free_counts(v);
+		memset(v, 0, sizeof(*v));
+		dir = fx_asprintf("%s/%s", graph_dir, sub);
+		runs = fx_nic_runs(graph_dir, sub);
+		err = read_from(dir, v);
+	}
+	if (!err && runs != FX_NIC_RUNS_PINNED)
+		v->amiss = "half replaced: attach --repair mends that";
+	if (!err)
+		look_at_links(graph_dir, sub, v);
 	free(dir);
 	return err;
 }
@@ -142,9 +180,7 @@ int fx_nic_views_read(const char *graph, struct fx_nic_views *v)
 		err = read_view(dir, subs.word[i], &v->view[v->n++]);
 		/* detached under our eyes, or half of an attach that was killed */
 		if (err == -ENOENT) {
-			v->n--;
-			free(v->view[v->n].row);
-			free(v->view[v->n].count);
+			free_counts(&v->view[--v->n]);
 			err = 0;
 		} else if (err) {
 			fx_err("%s/%s cannot be read: %s", dir, subs.word[i],
@@ -169,10 +205,8 @@ int fx_nic_views_read(const char *graph, struct fx_nic_views *v)
 
 void fx_nic_views_free(struct fx_nic_views *v)
 {
-	for (u32 i = 0; i < v->n; i++) {
-		free(v->view[i].row);
-		free(v->view[i].count);
-	}
+	for (u32 i = 0; i < v->n; i++)
+		free_counts(&v->view[i]);
 	free(v->view);
 	memset(v, 0, sizeof(*v));
 }
@@ -213,6 +247,8 @@ const char *fx_nic_state(const struct fx_nic_view *v)
 		return "its device is gone";
 	if (v->conf.flags & FX_NIC_F_BYPASS)
 		return "by-passed";
+	if (v->amiss)
+		return v->amiss;
 	return v->conf.flags & FX_NIC_F_AUDIT ? "audit" : "attached";
 }
 

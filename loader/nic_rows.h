@@ -16,6 +16,7 @@ struct fx_nic_view {
 	bool attached;			/* its links still hold a device */
 	bool dpu;			/* conf.netdev is the name of a DPU */
 	const char *gone;		/* why that has nothing to tell, or NULL */
+	const char *amiss;		/* it is in force, and not as it should, or NULL */
 	struct fx_nic_row *row;		/* conf.rows of them */
 	struct fx_nic_count *count;	/* summed over the CPUs */
 	struct fx_nic_total total[FX_DIRS];
@@ -43,7 +44,7 @@ bool fx_nic_views_alone(const struct fx_nic_views *v);
 /* Turn @old into what happened from then to @now; both are of one attach. */
 void fx_nic_views_diff(struct fx_nic_views *old, const struct fx_nic_views *now);
 
-/* "attached", "audit", "by-passed", "its device is gone". */
+/* "attached", "audit", "by-passed", "its device is gone", or what is amiss. */
 const char *fx_nic_state(const struct fx_nic_view *v);
 
 /* The graph, where the module does not tell of it. */

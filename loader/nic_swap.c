@@ -61,6 +61,78 @@ enum fx_rc fx_nic_keep_maps(const struct fx_nics *n, struct fx_nic_dev *d)
 	return rc;
 }
 
+/* ---- flags ------------------------------------------------------------ */
+
+/*
+ * Whose bundle it is: what is pinned, or what runs in its place since a
+ * replacement was killed. 0, -ESTALE when it is of neither, another -errno.
+ */
+static int conf_of_bundle(const char *graph, const struct fx_bundle_nic *part,
+			  struct fx_nic_conf *conf)
+{
+	char *graph_dir = fx_pins_dir(graph);
+	char *sub = fx_pins_nic(part->netdev);
+	char *next = fx_asprintf("%s/%s/" FX_NIC_NEXT, graph_dir, sub);
+	u8 digest[FX_DIGEST_LEN];
+	int err;
+
+	fx_nic_digest(part, digest);
+	err = fx_nic_runs(graph_dir, sub) == FX_NIC_RUNS_NEXT ?
+	      fx_nic_conf_read_at(next, conf) : -ENOENT;
+	if (err || memcmp(conf->object, digest, sizeof(digest)))
+		err = fx_nic_conf_read(graph, sub, conf);
+	if (!err && memcmp(conf->object, digest, sizeof(digest)))
+		err = -ESTALE;
+	free(next);
+	free(sub);
+	free(graph_dir);
+	return err;
+}
+
+u32 fx_nic_keep_flags(const struct fx_nics *n, const struct fx_nic_dev *d)
+{
+	struct fx_nic_conf conf;
+
+	if (!n->opt->repair || conf_of_bundle(n->bundle->image.hdr->name, d->part, &conf))
+		return 0;
+	return conf.flags & FX_NIC_F_AUDIT;
+}
+
+/*
+ * What was by-passed before is in force again, as that is what was asked for; what
+ * was by-passed since this command began stays so.
+ */
+static enum fx_rc keep_bypass(const struct fx_nic_dev *d, int old_conf)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(d->obj, "fx_conf");
+	struct fx_nic_conf conf;
+	const u32 zero = 0;
+	int err;
+
+	if (d->was_bypassed || old_conf < 0 ||
+	    !fx_map_is(old_conf, sizeof(zero), sizeof(conf)) ||
+	    bpf_map_lookup_elem(old_conf, &zero, &conf) || !(conf.flags & FX_NIC_F_BYPASS))
+		return FX_RC_OK;
+	err = fx_nic_conf_bypass(bpf_map__fd(m));
+	if (err >= 0)
+		return FX_RC_OK;
+	fx_err("the policy of netdev '%s' was by-passed meanwhile, and what takes its place cannot be: %s",
+	       d->part->netdev, strerror(-err));
+	return FX_RC_SYSTEM;
+}
+
+/* The pinned fx_conf of a device, or -1. */
+static int open_conf(const struct fx_nic_dev *d, const struct fx_pins *pins)
+{
+	char *sub = fx_pins_nic(d->part->netdev);
+	char *path = fx_asprintf("%s/%s/maps/fx_conf", pins->dir, sub);
+	int fd = bpf_obj_get(path);
+
+	free(path);
+	free(sub);
+	return fd;
+}
+
 /* ---- replacing -------------------------------------------------------- */
 
 static bool is_pinned_for(const struct fx_words *subs, const char *netdev)
@@ -99,20 +171,14 @@ enum fx_rc fx_nics_check_repair(const struct fx_bundle *b)
 {
 	const char *graph = b->image.hdr->name;
 	enum fx_rc rc = fx_nics_check_graph(b);
-	u8 digest[FX_DIGEST_LEN];
 	struct fx_nic_conf conf;
 
 	for (u32 i = 0; i < b->n_nic && rc == FX_RC_OK; i++) {
-		char *sub = fx_pins_nic(b->nic[i].netdev);
-
-		fx_nic_digest(&b->nic[i], digest);
-		if (!fx_nic_conf_read(graph, sub, &conf) &&
-		    memcmp(conf.object, digest, sizeof(digest))) {
-			fx_err("the policy '%s' on %s is not the bundle's; repair with the bundle that was attached, or attach --replace",
-			       conf.policy, sub);
-			rc = FX_RC_INPUT;
-		}
-		free(sub);
+		if (conf_of_bundle(graph, &b->nic[i], &conf) != -ESTALE)
+			continue;
+		fx_err("the policy '%s' on netdev '%s' is not the bundle's; repair with the bundle that was attached, or attach --replace",
+		       conf.policy, b->nic[i].netdev);
+		rc = FX_RC_INPUT;
 	}
 	return rc;
 }
@@ -137,7 +203,10 @@ enum fx_rc fx_nics_check_replace(const struct fx_bundle *b)
 	return rc == FX_RC_OK ? fx_nics_check_graph(b) : rc;
 }
 
-/* Open what is pinned as link @i of a device, and what it runs; 0 or -errno. */
+/*
+ * Open what is pinned as link @i of a device, and what it runs. 0; -ENODEV when
+ * it holds another device by now, as after a change of names; another -errno.
+ */
 static int open_old(struct fx_nic_dev *d, const char *dir, u32 i)
 {
 	struct bpf_link_info info = { 0 };
@@ -153,6 +222,8 @@ static int open_old(struct fx_nic_dev *d, const char *dir, u32 i)
 	d->old_link[i] = fd;
 	if (bpf_link_get_info_by_fd(fd, &info, &len))
 		return -errno;
+	if (fx_nic_ifindex_of(&info) != d->ifindex)
+		return -ENODEV;
 	fd = bpf_prog_get_fd_by_id(info.prog_id);
 	if (fd < 0)
 		return -errno;
@@ -204,10 +275,33 @@ static enum fx_rc replace_link(struct fx_nics *n, struct fx_nic_dev *d,
 static char *next_of(const struct fx_nic_dev *d)
 {
 	char *sub = fx_pins_nic(d->part->netdev);
-	char *next = fx_asprintf("%s/next", sub);
+	char *next = fx_asprintf("%s/" FX_NIC_NEXT, sub);
 
 	free(sub);
 	return next;
+}
+
+/* Pin the new maps and programs beside those that are there. */
+static enum fx_rc pin_next(struct fx_nic_dev *d, struct fx_pins *pins)
+{
+	char *sub = fx_pins_nic(d->part->netdev), *next = next_of(d);
+	enum fx_rc rc = FX_RC_OK;
+	int old;
+
+	/* what one that was killed has put in force is what is to be replaced */
+	if (fx_nic_runs(pins->dir, sub) == FX_NIC_RUNS_NEXT)
+		rc = fx_pins_swap(pins, next, sub);
+	fx_pins_remove_sub(pins, next);
+	if (rc == FX_RC_OK)
+		rc = fx_pins_write(pins, next, d->obj);
+	/* from here on a bypass finds both; before, it may have found the old one */
+	old = open_conf(d, pins);
+	if (rc == FX_RC_OK)
+		rc = keep_bypass(d, old);
+	fx_close(old);
+	free(next);
+	free(sub);
+	return rc;
 }
 
 enum fx_rc fx_nics_replace(struct fx_nics *n, struct fx_pins *pins)
@@ -215,13 +309,8 @@ enum fx_rc fx_nics_replace(struct fx_nics *n, struct fx_pins *pins)
 	enum fx_rc rc = FX_RC_OK;
 
 	/* what can fail for other reasons than a device's comes first */
-	for (u32 i = 0; i < n->n && rc == FX_RC_OK; i++) {
-		char *next = next_of(&n->dev[i]);
-
-		fx_pins_remove_sub(pins, next);
-		rc = fx_pins_write(pins, next, n->dev[i].obj);
-		free(next);
-	}
+	for (u32 i = 0; i < n->n && rc == FX_RC_OK; i++)
+		rc = pin_next(&n->dev[i], pins);
 	for (u32 i = 0; i < n->n; i++)
 		for (u32 j = 0; j < FX_NIC_LINKS && rc == FX_RC_OK; j++)
 			if (wants(&n->dev[i], j))
@@ -253,14 +342,19 @@ enum fx_rc fx_nics_replace_done(struct fx_nics *n, struct fx_pins *pins)
 {
 	enum fx_rc rc = FX_RC_OK;
 
-	for (u32 i = 0; i < n->n && rc == FX_RC_OK; i++) {
+	/* it is in force on all: one whose pins are not in place is no others' matter */
+	for (u32 i = 0; i < n->n; i++) {
 		char *sub = fx_pins_nic(n->dev[i].part->netdev);
 		char *next = next_of(&n->dev[i]);
 
-		rc = fx_pins_swap(pins, next, sub);
+		if (fx_pins_swap(pins, next, sub) != FX_RC_OK)
+			rc = FX_RC_SYSTEM;
 		free(next);
 		free(sub);
 	}
+	if (rc != FX_RC_OK)
+		fx_err("the new policy of graph '%s' is in force all the same; attach --repair with its bundle puts the pins in order",
+		       n->bundle->image.hdr->name);
 	return rc;
 }
 
@@ -283,6 +377,7 @@ enum fx_rc fx_nics_repair(struct fx_nics *n, struct fx_pins *pins)
 	for (u32 i = 0; i < n->n; i++) {
 		struct fx_nic_dev *d = &n->dev[i];
 		char *sub = fx_pins_nic(d->part->netdev);
+		int old = open_conf(d, pins);
 
 		let_go(d, pins);
 		one = fx_nic_attach_dev(d);
@@ -291,6 +386,9 @@ enum fx_rc fx_nics_repair(struct fx_nics *n, struct fx_pins *pins)
 			fx_pins_remove_nic(pins, sub);
 			one = fx_nic_pin_dev(d, pins);
 		}
+		if (one == FX_RC_OK)
+			one = keep_bypass(d, old);
+		fx_close(old);
 		d->repaired = one == FX_RC_OK;
 		if (one != FX_RC_OK)
 			rc = one;

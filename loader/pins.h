@@ -9,6 +9,7 @@
  *		nic-NETDEV/links		0600, instead of these: which ones the
  *						process has that holds the pins
  *		nic-NETDEV/maps/  progs/	0600
+ *		nic-NETDEV/next/		0700, the same of a replacement that goes on
  *		shared/				0700, see maps.h
  *		dpu-NAME/fx_conf		0600, what the DPU was given; @next, until
  *						that takes its place

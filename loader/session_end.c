@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent.h"
 #include "diag.h"
@@ -99,8 +100,8 @@ out:
 	return rc;
 }
 
-/* A graph on network devices alone, where there is no module to ask. */
-static enum fx_rc detach_nics(const char *graph)
+/* A graph without a part for the module, where there is none to ask. */
+static enum fx_rc detach_alone(const char *graph)
 {
 	struct fx_pins *pins = NULL;
 	enum fx_rc rc;
@@ -114,6 +115,20 @@ static enum fx_rc detach_nics(const char *graph)
 	return rc;
 }
 
+/*
+ * Is all that there is of the graph without the module: whatever is pinned, down
+ * to the empty directory that an attach or a detach which was killed has left?
+ */
+static bool is_alone(const char *graph)
+{
+	char *dir = fx_pins_dir(graph), *link = fx_asprintf("%s/link", dir);
+	bool alone = fx_pins_is_ours(dir) && access(link, F_OK) && errno == ENOENT;
+
+	free(link);
+	free(dir);
+	return alone || fx_nics_pinned(graph) || fx_dpus_pinned(graph);
+}
+
 enum fx_rc fx_session_detach(const char *graph)
 {
 	if (fx_owner_of(graph) == FX_HOLDER_LIVES) {
@@ -121,7 +136,7 @@ enum fx_rc fx_session_detach(const char *graph)
 		       graph, graph);
 		return FX_RC_INPUT;
 	}
-	if (!fx_sys_module() && (fx_nics_pinned(graph) || fx_dpus_pinned(graph)))
-		return detach_nics(graph);
+	if (!fx_sys_module() && is_alone(graph))
+		return detach_alone(graph);
 	return detach(graph);
 }

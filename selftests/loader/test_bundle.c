@@ -18,6 +18,7 @@ static const char policy[] = "the bytes of an object file";
 static struct json_object *manifest(void)
 {
 	struct json_object *m = fx_json_object(), *p = fx_json_object(), *ops;
+	struct json_object *built = fx_json_object(), *counts = fx_json_object();
 	struct fx_image_hdr *h;
 	size_t size;
 
@@ -25,6 +26,11 @@ static struct json_object *manifest(void)
 	fx_json_u64(m, "fabric_ext_bundle", FX_BUNDLE_FORMAT);
 	fx_json_str(m, "graph", h->name);
 	fx_json_hex(m, "digest", h->digest, sizeof(h->digest));
+	fx_json_u64(built, "interface", FX_UAPI_VERSION);
+	fx_json_put(m, "built_for", built);
+	for (u32 i = 0; i < FX_SECTS; i++)
+		fx_json_u64(counts, fx_bundle_sections[i], h->count[i]);
+	fx_json_put(m, "counts", counts);
 	fx_json_str(p, "ops_map", "my_policy");
 	ops = fx_json_array();
 	fx_json_add_str(ops, "admit");
@@ -275,6 +281,19 @@ static void manifests(void **state)
 		{ "\"graph\": \"test-1.0\"", "\"graf\": \"test-1.0\"" },
 		{ "\"digest\": \"", "\"digest\": \"00" },
 		{ "\"digest\"", "\"tsegid\"" },
+		{ "\"built_for\": {", "\"built\": {" },
+		{ "\"interface\": 1", "\"interface\": 2" },
+		{ "\"interface\": 1", "\"interface\": 0" },
+		{ "\"interface\": 1", "\"interface\": 257" },
+		{ "\"interface\": 1", "\"interface\": 4294967297" },
+		{ "\"interface\": 1", "\"interface\": \"1\"" },
+		{ "\"interface\"", "\"device\"" },
+		{ "\"counts\": {", "\"count\": {" },
+		{ "\"places\": ", "\"places\": 1" },
+		{ "\"edges\": ", "\"edges\": 1" },
+		{ "\"instances\": ", "\"instances\": -" },
+		{ "\"after\"", "\"before\"" },
+		{ "\"alias_sets\": ", "\"alias_sets\": 42949672960" },
 		{ "\"policy\": {", "\"policies\": {" },
 		{ "\"ops_map\": \"my_policy\"", "\"ops_map\": \"\"" },
 		{ "\"ops_map\": \"my_policy\"", "\"ops_map\": \"../my_policy\"" },

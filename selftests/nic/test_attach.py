@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -15,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
 from netlab import (POLICY, Attached, Events, Foreground, Lab, Peer, Port, compile_bundle, frame, graph, none_new,  # noqa: E402
-                    nothing_left, ours, sh, tests_of)
+                    nothing_left, ours, sh, since, tests_of)
 from fxtest import SANITIZED, TMP, Run, main, same, want, write  # noqa: E402
 
 EDGES = [("a", "in", "{ udp: 7000 }"), ("b", "out", "{ udp: 7000 }")]
@@ -38,10 +39,9 @@ def detach_leaves_nothing(_):
     before = ours()
     for nics, edges in ((["v0"], EDGES), (["v0", "w0"], TWO), (["v0"], EDGES[:1]), (["v0"], EDGES[1:])):
         with Attached(edges, nics=nics):
-            now = ours()
+            new = since(before)
             ends = sum(2 if edge[1] == "in" else 1 for edge in edges)
-            same(now["link"] - before["link"], ends, nics)
-            same(now["prog"] - before["prog"], ends, nics)
+            same((new["link"], new["prog"]), (ends, ends), nics)
         nothing_left(before)
 
 
@@ -94,6 +94,25 @@ def altered(_):
         refused(Run("attach", "--pin", bundle), str(path.relative_to(bundle)), "no such file")
         path.write_bytes(sound)
     nothing_left(before)
+
+
+def no_regular_file(_):
+    """Anything else in the place of a part: named, and never waited for."""
+    bundle = compile_bundle(graph(EDGES), name="special")
+    elsewhere = write("special/elsewhere", b"")
+    for path in (bundle / "nic/v0/policy.bpf.o", bundle / "edges.bin", bundle / "manifest.json"):
+        kept = path.rename(path.parent.parent / "kept")
+        for make in (lambda: socket.socket(socket.AF_UNIX).bind(os.path.relpath(path)), lambda: os.mkfifo(path),
+                     path.mkdir, lambda: path.symlink_to(elsewhere), lambda: path.symlink_to(kept)):
+            make()
+            refused(Run("attach", "--pin", bundle), str(path.relative_to(bundle)), "no regular file", "compile it again")
+            if path.is_dir():
+                path.rmdir()
+            else:
+                path.unlink()
+        kept.rename(path)
+    same(Run("attach", "--pin", bundle).rc, 0)
+    same(Run("detach", "lab").rc, 0)
 
 
 def flows_that_are_not_the_graphs(_):
@@ -366,5 +385,5 @@ def not_for_everybody(_):
 if __name__ == "__main__":
     os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=1")
     sys.exit(main(tests_of(Lab(), [
-        detach_leaves_nothing, attach_is_all_or_nothing, one_graph_once, altered, flows_that_are_not_the_graphs,
+        detach_leaves_nothing, attach_is_all_or_nothing, one_graph_once, altered, no_regular_file, flows_that_are_not_the_graphs,
         audit_and_bypass, foreground, foreground_events, device_goes, nothing_is_lost, tells, no_ethernet, other_pins_stay, devices_add_up, half_made_pins, not_for_everybody])))

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """attach --replace and --repair: nothing lost, all or nothing, counts go on."""
 
+import json
 import os
 import subprocess
 import sys
@@ -191,6 +192,68 @@ def repair_mends(lab):
     nothing_left(before)
 
 
+def renamed(lab):
+    """A name that another device has by now: what is on the first one is told, and not swapped."""
+    before = ours()
+    moved = "its device has another name by now, or is in another network namespace"
+    sh("ip", "link", "add", "x0", "type", "veth", "peer", "name", "x1")
+    one = [(edge, way, flow) for edge, way, flow, *_ in EDGES]
+    deny = denying(one, ["x0"])
+
+    def xdp():
+        return [x["devname"] for x in json.loads(sh("bpftool", "-j", "net"))[0]["xdp"]]
+
+    with Attached(one, nics=["x0"]) as a:
+        sh("ip", "link", "set", "x0", "name", "y0")
+        same(a.nic()["state"], moved)
+        want(f"{moved} on x0" in Run("list").out, Run("list").out)
+        refused(Run("attach", "--replace", deny), "x0", "not there")
+        sh("ip", "link", "add", "x0", "type", "veth", "peer", "name", "x2")
+        same(a.nic()["state"], moved)
+        refused(Run("attach", "--replace", deny), "x0", "went away", "--repair")
+        same((a.nic()["policy"], xdp(), list(PINS.glob("*/next"))), ("lab", ["y0"], []))
+        run = Run("attach", "--repair", "-j", a.bundle)
+        same((run.rc, run.json["repaired"]), (0, ["nic x0"]), run.err)
+        same((a.nic()["state"], xdp()), ("attached", ["x0"]))
+        same(Run("attach", "--replace", deny).rc, 0)
+        # and into another network namespace, as it is
+        sh("ip", "link", "set", "x0", "netns", f"/proc/self/fd/{lab.there}", fds=(lab.there,))
+        same((a.nic()["state"], a.nic()["policy"]), (moved, "deny"))
+        with Peer(lab):
+            sh("ip", "link", "del", "x0")
+        same(a.nic()["state"], "its device is gone")
+    sh("ip", "link", "del", "y0")
+    nothing_left(before)
+
+
+def repair_keeps_audit(lab):
+    """What only counted refusals does so after a repair, and what refused them refuses."""
+    before = ours()
+    deny = denying()
+    here = Port("v0")
+    with Peer(lab):
+        there = Port("v1")
+
+    def look():
+        here.receive()
+        there.send(frame(7000))
+        return Run("stat", "-j", "lab").json["nic"][0]["state"], len(here.receive())
+
+    for options, *steps in (([], ([], "attached"), (["--audit"], "audit"), ([], "audit")),
+                            (["--audit"], ([], "audit"), (["--audit"], "audit"))):
+        same(Run("attach", "--pin", *options, deny).rc, 0)
+        for more, then in steps:
+            sh("bpftool", "link", "detach", "pinned", str(PINS / "nic-v0" / "xdp"))
+            run = Run("attach", "--repair", "-j", *more, deny)
+            same((run.rc, run.json["repaired"]), (0, ["nic v0"]), run.err)
+            same(look(), (then, 1 if then == "audit" else 0), options, more)
+        # a replacement is as it is asked for
+        same(Run("attach", "--replace", deny).rc, 0)
+        same(look(), ("attached", 0))
+        same(Run("detach", "lab").rc, 0)
+    nothing_left(before)
+
+
 def killed_in_between(_):
     """A replacement that is killed at any moment leaves what replace, repair and detach can work with."""
     before = ours()
@@ -200,7 +263,8 @@ def killed_in_between(_):
             with subprocess.Popen([PLAIN, "attach", "--replace", other], stderr=subprocess.DEVNULL) as child:
                 time.sleep(delay)
                 child.kill()
-            want(a.nic()["state"] == "attached", a.nic())
+            # what it was just then doing is told
+            want(a.nic()["state"] in ("attached", "half replaced: attach --repair mends that"), a.nic())
         same(Run("attach", "--replace", a.bundle).rc, 0)
         same((a.nic()["policy"], a.nic()["state"]), ("lab", "attached"))
         same(list(PINS.glob("*/next")), [])
@@ -211,4 +275,4 @@ if __name__ == "__main__":
     os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=1")
     sys.exit(main(tests_of(Lab(), [
         replace_swaps, replace_needs_the_same, replace_is_all_or_nothing, replace_loses_nothing, repair_mends,
-        killed_in_between])))
+        renamed, repair_keeps_audit, killed_in_between])))
