@@ -13,7 +13,7 @@
  * Where to stop: ways that are too long by far, so that what is left open is
  * only how long; and instructions looked at, on all ways together.
  */
-#define MAX_COST	(2 * FX_SIMT_BUDGET)
+#define MAX_COST	(8 * FX_SIMT_BUDGET)
 #define MAX_STEPS	(32 * FX_SIMT_BUDGET)
 
 static bool taken(const struct bpf_insn *insn, u64 a, u64 b)

@@ -158,7 +158,7 @@ static void work(void **state)
 	wants(0, MOVI(1, 0), MOVI(2, 0), ALUI(BPF_ADD, 2, 1), JMPI(BPF_JNE, 2, 128, -2),
 	      ALUI(BPF_ADD, 1, 1), JMPI(BPF_JNE, 1, 128, -5), MOVI(0, 0), EXIT);
 	/* more rounds than are counted */
-	wants(1405, MOVI(1, 0), ALUI(BPF_ADD, 1, 1), JMPI(BPF_JNE, 1, 65537, -2), MOVI(0, 0), EXIT);
+	wants(1405, MOVI(1, 0), ALUI(BPF_ADD, 1, 1), JMPI(BPF_JNE, 1, 400000, -2), MOVI(0, 0), EXIT);
 }
 
 static void no_program(void **state)

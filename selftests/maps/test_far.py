@@ -165,7 +165,11 @@ class Far(Remote):
 
     def __enter__(self):
         super().__enter__()
-        self.syscall = Syscall()
+        try:
+            self.syscall = Syscall()
+        except BaseException:
+            super().__exit__(*sys.exc_info())
+            raise
         return self
 
     def __exit__(self, *args):
