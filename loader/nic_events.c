@@ -247,6 +247,22 @@ static struct seen *seen_of(struct fx_nic_watch *w, const char *graph)
 	return &w->seen[w->n++];
 }
 
+/* What has no links any more is being detached: there is only a moment less of it. */
+static void forget_unlinked(struct fx_nic_views *v)
+{
+	u32 kept = 0;
+
+	for (u32 i = 0; i < v->n; i++) {
+		if (v->view[i].dpu || v->view[i].linked) {
+			v->view[kept++] = v->view[i];
+		} else {
+			free(v->view[i].row);
+			free(v->view[i].count);
+		}
+	}
+	v->n = kept;
+}
+
 /* One graph that cannot be read, as when a DPU hangs, is not in the others' way. */
 static void look_at(struct fx_nic_watch *w, const char *graph)
 {
@@ -264,6 +280,7 @@ static void look_at(struct fx_nic_watch *w, const char *graph)
 		s->not_before = fx_monotonic_ns() + LEFT_ALONE_NS;
 		return;
 	}
+	forget_unlinked(&now);
 	/* it has a name again at the next look */
 	if (now.agent.state == FX_AGENT_UNKNOWN)
 		now.agent = s->views.agent;

@@ -108,12 +108,17 @@ int fx_nic_end_link(const char *dir, const char *sub, const char *name)
 	int fd = bpf_obj_get(path);
 	int err = 0;
 
-	free(path);
-	if (fd < 0)
+	if (fd < 0) {
+		free(path);
 		return errno == ENOENT ? 0 : -errno;
-	/* at once, and not when the last of its descriptors happens to close */
-	if (bpf_link_detach(fd) && errno != ENOLINK && errno != EINVAL)
+	}
+	/* first its name: one that is there without a device is one that went away */
+	if (unlink(path) && errno != ENOENT)
 		err = -errno;
+	/* at once, and not when the last of its descriptors happens to close */
+	if (!err && bpf_link_detach(fd) && errno != ENOLINK && errno != EINVAL)
+		err = -errno;
+	free(path);
 	close(fd);
 	return err;
 }

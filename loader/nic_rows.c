@@ -110,6 +110,7 @@ static void look_at_links(const char *graph_dir, const char *sub, struct fx_nic_
 		int holds = fx_nic_link_ifindex(graph_dir, sub, i);
 
 		v->attached = v->attached || holds > 0;
+		v->linked = v->linked || holds >= 0;
 		if (holds > 0 && (u32)holds != named)
 			v->amiss = "its device has another name by now, or is in another network namespace";
 		if (!holds) {

@@ -14,6 +14,7 @@ struct json_object;
 struct fx_nic_view {
 	struct fx_nic_conf conf;
 	bool attached;			/* its links still hold a device */
+	bool linked;			/* a link is pinned, even if it holds none any more */
 	bool dpu;			/* conf.netdev is the name of a DPU */
 	const char *gone;		/* why that has nothing to tell, or NULL */
 	const char *amiss;		/* it is in force, and not as it should, or NULL */

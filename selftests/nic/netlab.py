@@ -115,7 +115,8 @@ class Port:
     """A device to send frames on and to receive what came through."""
 
     def __init__(self, name, proto=ETH_P_ALL, mark=False):
-        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(proto))
+        # of no protocol until it is bound: it would have frames of all devices
+        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
         if mark:
             self.socket.setsockopt(socket.SOL_SOCKET, SO_RCVMARK, 1)

@@ -121,7 +121,7 @@ def flows_that_are_not_the_graphs(_):
     path, manifest = bundle / "nic/v0/flows.bin", bundle / "manifest.json"
     sound, listed = path.read_bytes(), json.loads(manifest.read_text(encoding="utf-8"))
     record = len(sound) // 2
-    same(record, 112, "size of a flow")
+    same(record, 120, "size of a flow")
 
     def forge(data, **other):
         path.write_bytes(data)
@@ -135,10 +135,12 @@ def flows_that_are_not_the_graphs(_):
     def at(offset, value):
         return sound[:offset] + value + sound[offset + len(value):]
 
-    # a record is key and mask of 48 bytes each, edge, class, direction, priority, bytes
+    # a record is key and mask of 48 bytes each, edge, class, direction, priority, bytes,
+    # which queues a redirect is to, and zeroes
     for data, word in ((at(96, b"\7"), "no edge"), (at(100, b"\1"), "no edge"), (at(102, b"\2"), "does not cross"),
                        (at(102, b"\0"), "does not cross"), (at(102, b"\xff"), "does not cross"),
-                       (at(103, b"\3"), "priority"), (at(104, b"\1"), "bytes"), (at(48 + 34, b"\1"), "mask"),
+                       (at(103, b"\3"), "priority"), (at(104, b"\1"), "bytes"),
+                       (at(112, b"\7"), "redirect"), (at(113, b"\1"), "redirect"), (at(119, b"\1"), "redirect"), (at(48 + 34, b"\1"), "mask"),
                        (at(0, b"\1"), "mask"), (at(48 + 41, b"\xff"), "mask"), (at(44, b"\1"), "mask"),
                        (at(48 + 44, b"\xff"), "mask"), (at(48 + 44, b"\xff" * 4)[:44] + b"\1\0\0\0" + at(
                            48 + 44, b"\xff" * 4)[48:], "mask"),
