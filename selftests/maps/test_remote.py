@@ -92,10 +92,12 @@ class Remote:
 
     @staticmethod
     def agent():
-        """The process id of the agent, by its command line."""
+        """The process id of the agent, by its command line, where our pins are."""
+        ours_to_see = os.readlink("/proc/self/ns/mnt")
         for path in Path("/proc").glob("[0-9]*/cmdline"):
             try:
-                if path.read_bytes().split(b"\0")[:3] == [b"fabricctl", b"agent", b"remote"]:
+                if (path.read_bytes().split(b"\0")[:3] == [b"fabricctl", b"agent", b"remote"] and
+                        os.readlink(path.parent / "ns/mnt") == ours_to_see):
                     return int(path.parent.name)
             except OSError:
                 pass	# it ended meanwhile
