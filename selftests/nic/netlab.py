@@ -339,6 +339,17 @@ def ours():
     return found | {("link", link["id"]) for link in links if link["type"] in ("xdp", "tcx")}
 
 
+def cpumap_threads():
+    """How many threads wait for packets that are redirected to a CPU."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/comm"):
+        try:
+            found.append(path.read_text(encoding="utf-8").startswith("cpumap/"))
+        except OSError:
+            pass	# it ended meanwhile
+    return sum(found)
+
+
 def since(before):
     """How many of each kind there are that were not there before."""
     new = [kind for kind, _ in ours() - before]

@@ -9,7 +9,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
-from netlab import Attached, Lab, Peer, Port, compile_bundle, frame, graph, nothing_left, ours, sh, tests_of  # noqa: E402
+from netlab import (Attached, Lab, Peer, Port, compile_bundle, cpumap_threads, frame, graph, nothing_left, ours, sh,  # noqa: E402
+                    tests_of)
 from fxtest import Run, Skip, main, same, want, write  # noqa: E402
 
 # the port says the queue
@@ -84,23 +85,13 @@ def queues_that_are_not(lab):
         same((edge["packets"], edge["redirected"], edge["failed"]), (1, 0, 0))
 
 
-def threads():
-    found = []
-    for path in Path("/proc").glob("[0-9]*/comm"):
-        try:
-            found.append(path.read_text(encoding="utf-8").startswith("cpumap/"))
-        except OSError:
-            pass	# it ended meanwhile
-    return sum(found)
-
-
 def only_where_asked(_):
     """A policy that never redirects has no queues, and no threads behind them."""
-    before, kept = ours(), threads()
+    before, kept = ours(), cpumap_threads()
     with Attached(EDGES, malformed="PASS"):
-        same(threads(), kept)
+        same(cpumap_threads(), kept)
     with Attached(EDGES, policy=policy(ANYWHERE)):
-        same(threads() - kept, os.cpu_count())
+        same(cpumap_threads() - kept, os.cpu_count())
     nothing_left(before)
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
-from netlab import Attached, Lab, Peer, Port, compile_bundle, frame, graph, nothing_left, ours, sh, tests_of  # noqa: E402
+from netlab import (Attached, Lab, Peer, Port, compile_bundle, cpumap_threads, frame, graph, nothing_left, ours, sh,  # noqa: E402
+                    tests_of)
 from xsk import Xsk  # noqa: E402
 from fxtest import Run, main, same, want, write  # noqa: E402
 
@@ -231,19 +232,10 @@ def only_where_asked(_):
 
 def threads_of_none(_):
     """Where all edges have sockets, no CPU waits for packets."""
-    def threads():
-        found = []
-        for path in Path("/proc").glob("[0-9]*/comm"):
-            try:
-                found.append(path.read_text(encoding="utf-8").startswith("cpumap/"))
-            except OSError:
-                pass	# it ended meanwhile
-        return sum(found)
-
-    kept = threads()
+    kept = cpumap_threads()
     with Attached([("kv", "in", "{ udp: 8000 }", SOCKET)], policy=policy()):
         want(PIN.exists(), "no map")
-        same(threads(), kept)
+        same(cpumap_threads(), kept)
 
 
 if __name__ == "__main__":
