@@ -3,7 +3,8 @@
 # Everything is built and tested in the Debian 13 root that scripts/devroot
 # makes: called outside, make calls itself again inside, once for all goals.
 
-goals := demo check kmod loader dpu bpf selftests bench-hooks bench-dpu bench-nic doc install
+goals := demo check kmod loader dpu bpf selftests bench-hooks bench-dpu bench-nic bench-maps \
+	 bench-size doc install
 
 help:
 	@echo 'make demo [MODEL=config.json]  one policy enforced on a model'\''s prefill graph'
@@ -17,6 +18,8 @@ help:
 	@echo 'make bench-hooks               what a hooked call costs, in instructions'
 	@echo 'make bench-dpu                 what a policy costs in librte_bpf, against a native build'
 	@echo 'make bench-nic                 what a packet costs with a policy on the device'
+	@echo 'make bench-maps                how soon all devices see a snapshot that is published'
+	@echo 'make bench-size [POLICY=FILE]  instructions of a policy on each device'
 	@echo 'make doc                       man pages and documentation'
 	@echo 'make install [DESTDIR=DIR]     modules, fabricctl, headers, examples, man pages'
 	@echo 'make clean                     remove what was built'
@@ -48,7 +51,8 @@ endif
 		$(if $(filter check,$(wanted)),mkdir -p build/check && \
 		selftests/scripts/outside.sh >build/check/outside.ktap 9>&- || :;) \
 		scripts/devroot run $(MAKE) --no-print-directory FX_INSIDE=1 $(built) \
-			$(if $(MODEL),MODEL='$(CURDIR)/build/demo/user-config.json') 9>&- \
+			$(if $(MODEL),MODEL='$(CURDIR)/build/demo/user-config.json') \
+			$(if $(POLICY),POLICY='$(POLICY)') 9>&- \
 		$(if $(installs),&& scripts/install '$(abspath $(DESTDIR))' 9>&-); \
 	}
 $(filter-out $(firstword $(wanted)),$(wanted)): $(firstword $(wanted)) ; @:
@@ -112,6 +116,12 @@ bench-dpu: loader dpu
 bench-nic: loader
 	+@$(MAKE) -s -C bench OUT=$(out) nic
 	@bench/nic-cost.py
+
+bench-maps: loader dpu
+	+@$(MAKE) -s -C selftests/maps OUT=$(out) bench
+
+bench-size: loader
+	@bench/policy-size.sh $(POLICY)
 
 check:
 	@FX_AGAIN='$(AGAIN)' scripts/check '$(ONLY)'

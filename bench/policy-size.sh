@@ -4,7 +4,7 @@
 # Instructions and bytes of code of a policy on each device that fabricctl
 # compiles it for:
 #
-#	scripts/devroot run sh bench/policy-size.sh [POLICY]
+#	make bench-size [POLICY=FILE]
 #
 # eBPF is counted in instructions of 8 bytes; a load of 64 bits is two. PTX is
 # counted in its own instructions, which ptxas makes others of.
