@@ -370,6 +370,19 @@ static void let_go(const struct fx_nic_dev *d, const struct fx_pins *pins)
 	free(sub);
 }
 
+/* A replacement that was killed before it was in force has left what it pinned. */
+static void forget_next(const struct fx_nics *n, struct fx_pins *pins)
+{
+	for (u32 i = 0; i < n->bundle->n_nic; i++) {
+		char *sub = fx_pins_nic(n->bundle->nic[i].netdev);
+		char *next = fx_asprintf("%s/" FX_NIC_NEXT, sub);
+
+		fx_pins_remove_sub(pins, next);
+		free(next);
+		free(sub);
+	}
+}
+
 enum fx_rc fx_nics_repair(struct fx_nics *n, struct fx_pins *pins)
 {
 	enum fx_rc rc = n->away ? FX_RC_INPUT : FX_RC_OK, one;
@@ -394,6 +407,8 @@ enum fx_rc fx_nics_repair(struct fx_nics *n, struct fx_pins *pins)
 			rc = one;
 		free(sub);
 	}
+	if (rc == FX_RC_OK)
+		forget_next(n, pins);
 	return rc;
 }
 

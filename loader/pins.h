@@ -5,6 +5,8 @@
  *	/sys/fs/bpf/fabric_ext/GRAPH/		0700
  *		link				0600, the policy lives as long
  *		maps/NAME  progs/NAME		0600
+ *		maps/@conf			0600, whose these are: session_int.h
+ *		next/				0700, the same of a replacement that goes on
  *		nic-NETDEV/xdp tc_in tc_out	0600, links of a network device
  *		nic-NETDEV/links		0600, instead of these: which ones the
  *						process has that holds the pins

@@ -133,5 +133,7 @@ enum fx_rc fx_session_check_graph(struct fx_session *s)
 		rc = check_nics(s);
 	if (rc == FX_RC_OK)
 		rc = check_dpus(s);
+	if (rc == FX_RC_OK && s->opt.repair && s->pins)
+		rc = fx_session_check_pinned(s);
 	return rc == FX_RC_OK ? check_pins(s) : rc;
 }

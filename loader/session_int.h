@@ -3,6 +3,7 @@
 #ifndef FX_SESSION_INT_H
 #define FX_SESSION_INT_H
 
+#include "pins.h"
 #include "session.h"
 
 struct bpf_link;
@@ -49,5 +50,33 @@ enum fx_rc fx_session_check_graph(struct fx_session *s);
 enum fx_rc fx_session_attach_kernel(struct fx_session *s);
 /* Attach it again when its policy ended or is not there. */
 enum fx_rc fx_session_repair_kernel(struct fx_session *s);
+
+/* ---- session_pinned.c: what is pinned of the module's part, and what runs ---- */
+
+/* A map beside the policy's own, so that what lies there says whose it is. */
+struct fx_kernel_conf {
+	u32 flags;			/* FX_POLICY_F_AUDIT */
+	u32 ops;			/* ID of its struct_ops map */
+	u8 object[FX_DIGEST_LEN];	/* SHA-256 of the ELF file */
+	char policy[FX_NAME_LEN];
+};
+
+/* flags of struct fabric_ext_ops: record verdicts, do not enforce them */
+#define FX_POLICY_F_AUDIT	(1ULL << 0)
+
+#define FX_KERNEL_NEXT	"next"	/* a replacement's, until its maps and programs count */
+
+/* Write it below @sub, when the object is pinned there: FX_RC_OK, FX_RC_SYSTEM. */
+enum fx_rc fx_session_write_conf(const struct fx_session *s, const char *sub);
+/* Is it the bundle's that lies below @sub, "" or FX_KERNEL_NEXT? */
+bool fx_session_is_bundles(const struct fx_session *s, const char *sub,
+			   struct fx_kernel_conf *conf);
+/*
+ * Where the policy that the pinned link runs is pinned: "", FX_KERNEL_NEXT when a
+ * replacement was killed in between; NULL when neither is it, or there is no link.
+ */
+const char *fx_session_running(const struct fx_session *s);
+/* What a repair is to mend is the bundle's: FX_RC_OK; FX_RC_INPUT after one sentence. */
+enum fx_rc fx_session_check_pinned(const struct fx_session *s);
 
 #endif /* FX_SESSION_INT_H */

@@ -20,9 +20,6 @@
 
 #define OPS_STRUCT	"fabric_ext_ops"
 
-/* flags of struct fabric_ext_ops: record verdicts, do not enforce them */
-#define FX_POLICY_F_AUDIT	(1ULL << 0)
-
 #define FOUND_SHOWN	12	/* things listed in one sentence */
 
 /* ---- the graph -------------------------------------------------------- */
@@ -251,9 +248,11 @@ static enum fx_rc attach(struct fx_session *s)
 	if (s->opt.pin) {
 		/* what a policy that ended on its own has left */
 		unlinkat(s->pins->fd, "link", 0);
-		fx_pins_remove_sub(s->pins, "next");
+		fx_pins_remove_sub(s->pins, FX_KERNEL_NEXT);
 		fx_pins_remove_sub(s->pins, "");
 		rc = fx_pins_write(s->pins, "", s->obj);
+		if (rc == FX_RC_OK)
+			rc = fx_session_write_conf(s, "");
 	}
 	if (rc != FX_RC_OK)
 		return rc;
@@ -264,8 +263,19 @@ static enum fx_rc attach(struct fx_session *s)
 		fx_pins_write_link(s->pins, bpf_link__fd(s->link)) : FX_RC_OK;
 }
 
+/* The map of ops that a link runs; -1 when its policy has ended. */
+static int ops_of(int link)
+{
+	struct bpf_link_info info = { 0 };
+	u32 len = sizeof(info);
+
+	if (bpf_link_get_info_by_fd(link, &info, &len) || !info.struct_ops.map_id)
+		return -1;
+	return bpf_map_get_fd_by_id(info.struct_ops.map_id);
+}
+
 /*
- * Put the policy in the place of the one whose link is pinned.
+ * Have the pinned link run the new policy.
  *
  * libbpf updates only links that it created itself in this process. What it
  * does first, to hand the kernel the value of the map, it also does when asked
@@ -273,35 +283,66 @@ static enum fx_rc attach(struct fx_session *s)
  * which changes nothing for the policy that is attached. Should that one have
  * ended in this moment, the attach succeeds and the new link takes over.
  */
+static enum fx_rc update(struct fx_session *s, int old)
+{
+	s->link = bpf_map__attach_struct_ops(s->map);
+	if (s->link) {
+		unlinkat(s->pins->fd, "link", 0);
+		return fx_pins_write_link(s->pins, bpf_link__fd(s->link));
+	}
+	if ((errno != EBUSY && errno != EEXIST) ||
+	    bpf_link_update(old, bpf_map__fd(s->map), NULL))
+		return not_attached(s, -errno);
+	return FX_RC_OK;
+}
+
+/*
+ * The new policy is in force: what is pinned follows, or the link goes back to
+ * @before, so that all devices have the policy that is pinned. Otherwise @stays.
+ */
+static enum fx_rc settle(struct fx_session *s, int old, int before, bool *stays)
+{
+	if (fx_pins_swap(s->pins, FX_KERNEL_NEXT, "") == FX_RC_OK)
+		return FX_RC_OK;
+	*stays = s->link || before < 0 || bpf_link_update(old, before, NULL);
+	if (*stays)
+		fx_err("policy '%s' is in force in the module all the same; attach --repair with its bundle, or with that of the one before",
+		       s->policy);
+	return FX_RC_SYSTEM;
+}
+
+/* Put the policy in the place of the one whose link is pinned. */
 static enum fx_rc replace(struct fx_session *s)
 {
-	enum fx_rc rc;
-	int old;
+	const char *running = fx_session_running(s);
+	int old = fx_pins_link(s->pins), before;
+	enum fx_rc rc = FX_RC_OK;
+	bool stays = false;
 
-	old = fx_pins_link(s->pins);
 	if (old < 0) {
 		fx_err("the policy of graph '%s' is not pinned, it ends with the process that attached it; end that, then attach without --replace",
 		       fx_session_graph(s));
 		return FX_RC_INPUT;
 	}
-	fx_pins_remove_sub(s->pins, "next");
-	rc = fx_pins_write(s->pins, "next", s->obj);
+	before = ops_of(old);
+	/* what one that was killed has put in force is what is to be replaced */
+	if (running && *running)
+		rc = fx_pins_swap(s->pins, running, "");
 	if (rc != FX_RC_OK)
 		goto out;
-
-	s->link = bpf_map__attach_struct_ops(s->map);
-	if (s->link) {
-		unlinkat(s->pins->fd, "link", 0);
-		rc = fx_pins_write_link(s->pins, bpf_link__fd(s->link));
-	} else if ((errno != EBUSY && errno != EEXIST) ||
-		   bpf_link_update(old, bpf_map__fd(s->map), NULL)) {
-		rc = not_attached(s, -errno);
-	}
+	fx_pins_remove_sub(s->pins, FX_KERNEL_NEXT);
+	rc = fx_pins_write(s->pins, FX_KERNEL_NEXT, s->obj);
 	if (rc == FX_RC_OK)
-		rc = fx_pins_swap(s->pins, "next", "");
-	else
-		fx_pins_remove_sub(s->pins, "next");
+		rc = fx_session_write_conf(s, FX_KERNEL_NEXT);
+	if (rc == FX_RC_OK)
+		rc = update(s, old);
+	if (rc == FX_RC_OK)
+		rc = settle(s, old, before, &stays);
+	if (rc != FX_RC_OK && !stays)
+		fx_pins_remove_sub(s->pins, FX_KERNEL_NEXT);
 out:
+	if (before >= 0)
+		close(before);
 	close(old);
 	return rc;
 }
@@ -326,10 +367,45 @@ enum fx_rc fx_session_attach_kernel(struct fx_session *s)
 
 /* ---- repair ----------------------------------------------------------- */
 
+/* What ended is taken down, as detach does, and attached anew. */
+static enum fx_rc attach_anew(struct fx_session *s, const struct fx_nl_graph *g)
+{
+	int err = fx_pins_end_link(s->pins);
+
+	if (!err && g->flags & FX_GRAPH_F_ATTACHED)
+		err = fx_nl_remove(s->nl, fx_session_graph(s));
+	if (err) {
+		fx_err("what is left of graph '%s' cannot be removed: %s", fx_session_graph(s),
+		       strerror(-err));
+		return FX_RC_SYSTEM;
+	}
+	return fx_session_attach_kernel(s);
+}
+
+/*
+ * A replacement was killed: put in force and in place what the bundle has, be it
+ * the old policy or the new one. @running is where that which is in force lies.
+ */
+static enum fx_rc finish_replace(struct fx_session *s, const char *running)
+{
+	struct fx_kernel_conf conf;
+	enum fx_rc rc;
+
+	if (*running && fx_session_is_bundles(s, running, &conf))
+		return fx_pins_swap(s->pins, running, "");
+	rc = load_policy(s);
+	if (rc == FX_RC_OK)
+		rc = fx_maps_begin(s->maps);
+	return rc == FX_RC_OK ? replace(s) : rc;
+}
+
 enum fx_rc fx_session_repair_kernel(struct fx_session *s)
 {
-	struct fx_nl_graph *g = fx_alloc(sizeof(*g));
+	struct fx_nl_graph *g = fx_calloc(1, sizeof(*g));
+	struct fx_kernel_conf conf = { 0 };
+	const char *running;
 	enum fx_rc rc = FX_RC_SYSTEM;
+	bool well;
 	int err;
 
 	err = fx_nl_graph_get(s->nl, fx_session_graph(s), g);
@@ -343,20 +419,23 @@ enum fx_rc fx_session_repair_kernel(struct fx_session *s)
 		rc = FX_RC_INPUT;
 		goto out;
 	}
-	if (!err && g->flags & FX_GRAPH_F_ATTACHED && !(g->flags & FX_GRAPH_F_BYPASS)) {
+	/* what recorded goes on recording */
+	if (fx_session_is_bundles(s, "", &conf) ||
+	    fx_session_is_bundles(s, FX_KERNEL_NEXT, &conf))
+		s->opt.audit |= conf.flags & FX_POLICY_F_AUDIT;
+	else if (!err)
+		s->opt.audit |= g->flags & FX_GRAPH_F_AUDIT;
+
+	running = fx_session_running(s);
+	well = !err && g->flags & FX_GRAPH_F_ATTACHED && !(g->flags & FX_GRAPH_F_BYPASS);
+	if (well && (!running || (!*running && fx_session_is_bundles(s, "", &conf)))) {
+		/* that of a replacement which was killed before it was in force */
+		if (running)
+			fx_pins_remove_sub(s->pins, FX_KERNEL_NEXT);
 		rc = FX_RC_OK;
 		goto out;
 	}
-	/* what ended is taken down as detach does */
-	err = err ? 0 : fx_pins_end_link(s->pins);
-	if (!err && g->flags & FX_GRAPH_F_ATTACHED)
-		err = fx_nl_remove(s->nl, fx_session_graph(s));
-	if (err) {
-		fx_err("what is left of graph '%s' cannot be removed: %s", fx_session_graph(s),
-		       strerror(-err));
-		goto out;
-	}
-	rc = fx_session_attach_kernel(s);
+	rc = well ? finish_replace(s, running) : attach_anew(s, g);
 	s->kernel_repaired = rc == FX_RC_OK;
 out:
 	free(g);

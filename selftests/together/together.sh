@@ -175,6 +175,81 @@ repair_mends_both()
 	packets 7001 1 && counted_becomes "urgent 0 0, bulk 0 2"
 }
 
+# interrupted HOW COMMAND...: fabricctl, before the call that HOW names; did it come to that?
+interrupted()
+{
+	FX_INTERRUPT=$1 LD_PRELOAD=$PWD/interrupt.so fabricctl "${@:2}" 2>&1 >/dev/null |
+		grep -q '^interrupted at'
+}
+
+# decides_alone POLICY REFUSED: in the module and on the device, with nothing half done
+decides_alone()
+{
+	local refused=$2 before after
+
+	before=$(fabricctl stat -j $graph | jq '[.nic[0].edges[].refused] | add')
+	want "state" "$1 true false attached" "$(states)" &&
+	want "attach" "$((refused * -13))" "$(./attempt 1)" &&
+	packets 7001 1 && sleep 0.3 || return 1
+	after=$(fabricctl stat -j $graph | jq '[.nic[0].edges[].refused] | add')
+	want "packets refused" "$refused" "$((after - before))" &&
+	want "pins of the other" "" "$(ls -d $pins/next $pins/*/next 2>/dev/null)"
+}
+
+# Killed anywhere, it can be done again. A repair takes it back until the module's
+# pins have followed, and finishes it when all devices have the new policy: on the
+# module and the device alike.
+a_killed_replace_is_mended()
+{
+	local at
+
+	for at in link_update:1 link_update:3 renameat2:1 renameat2:2 renameat2:3; do
+		attached strict && interrupted "$at kill" attach --replace bundles/open &&
+		fabricctl attach --replace bundles/open >/dev/null && decides_alone open 0 ||
+			{ echo "again from $at"; return 1; }
+		[[ $at == renameat2:3 ]] ||
+			{ interrupted "$at kill" attach --replace bundles/strict &&
+			fabricctl attach --repair bundles/open >/dev/null && decides_alone open 0; } ||
+			{ echo "back from $at"; return 1; }
+		[[ $at == link_update:* ]] ||
+			{ interrupted "$at kill" attach --replace bundles/strict &&
+			fabricctl attach --repair bundles/strict >/dev/null && decides_alone strict 1; } ||
+			{ echo "forward from $at"; return 1; }
+	done
+}
+
+# What the module took is taken back when the pins cannot follow.
+a_replace_that_fails_late_is_taken_back()
+{
+	local at
+
+	for at in renameat2:1 renameat2:2; do
+		attached strict && interrupted "$at fail" attach --replace bundles/open &&
+		decides_alone strict 1 || { echo "at $at"; return 1; }
+	done
+}
+
+repair_takes_the_policy_that_was_attached()
+{
+	local said code=0
+
+	attached strict && said=$(fabricctl attach --repair bundles/open 2>&1) || code=$?
+	want "exit" 1 $code && one_sentence "$said" && decides_alone strict 1 || return 1
+	code=0
+	fresh && fabricctl attach --pin bundles/kernel_only >/dev/null &&
+	said=$(fabricctl attach --repair bundles/open_kernel_only 2>&1) || code=$?
+	want "exit" 1 $code && one_sentence "$said" && want "attach" "-13" "$(./attempt 1)"
+}
+
+an_audit_is_repaired_as_one()
+{
+	fresh && fabricctl attach --pin --audit bundles/strict >/dev/null &&
+	want "state" "strict true false audit" "$(states)" && want "attach" "0" "$(./attempt 1)" &&
+	fabricctl bypass $graph >/dev/null && fabricctl attach --repair bundles/strict >/dev/null &&
+	want "state" "strict true false audit" "$(states)" && want "attach" "0" "$(./attempt 1)" &&
+	want "audit" "true" "$(fabricctl list -j | jq -r ".[] | select(.graph == \"$graph\") | .audit")"
+}
+
 events_have_one_vocabulary()
 {
 	local listener
@@ -207,9 +282,11 @@ leaves_nothing_and_unloads()
 
 insmod "$FX_TOP/build/kmod-test-$(uname -r)/fx_exerciser.ko" && insmod "$FX_KMOD" &&
 	ip netns add there && wires || exit 1
-cp -r bundles attempt /tmp && cd /tmp || exit 1
+cp -r bundles attempt interrupt.so /tmp && cd /tmp || exit 1
 
 run_tests one_policy_decides_for_both attach_is_all_or_nothing \
 	a_refused_attach_leaves_the_policy replace_swaps_both \
-	replace_is_all_or_nothing repair_mends_both events_have_one_vocabulary \
+	replace_is_all_or_nothing repair_mends_both a_killed_replace_is_mended \
+	a_replace_that_fails_late_is_taken_back repair_takes_the_policy_that_was_attached \
+	an_audit_is_repaired_as_one events_have_one_vocabulary \
 	leaves_nothing_and_unloads
