@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
@@ -30,6 +31,7 @@ struct record {
 	u64 beat;		/* ns, CLOCK_MONOTONIC */
 	u64 born;
 	u64 pid_ns;		/* where pid counts */
+	u64 started;		/* of the process, clock ticks since boot: pids come again */
 	u32 pid;
 	u32 reserved;
 };
@@ -41,7 +43,9 @@ struct fx_agent_life {
 
 bool fx_agent_runs(const struct fx_shared *s)
 {
-	return fx_hold_is_held(s->dir, LOCK);
+	int held = fx_hold_is_held(s->dir, LOCK);
+
+	return held && held != -ENOENT;
 }
 
 bool fx_agent_needed(const struct fx_shared *s)
@@ -63,6 +67,28 @@ static u64 pid_namespace(void)
 	return stat("/proc/self/ns/pid", &st) ? 0 : st.st_ino;
 }
 
+/* When a process began, in ticks since boot as proc(5) has it; 0 when there is none. */
+static u64 start_of(u32 pid)
+{
+	char *path = fx_asprintf("/proc/%u/stat", pid), *text = NULL, *at;
+	FILE *f = fopen(path, "re");
+	unsigned long long ticks = 0;
+	size_t room = 0;
+
+	/* its second field is a name in parentheses, in which there may be others */
+	if (f && getline(&text, &room, f) > 0) {
+		at = strrchr(text, ')');
+		if (!at || sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+				  &ticks) != 1)
+			ticks = 0;
+	}
+	if (f)
+		fclose(f);
+	free(text);
+	free(path);
+	return ticks;
+}
+
 /* The record's map, of this version's size: a descriptor or -errno. */
 static int open_record(const struct fx_shared *s)
 {
@@ -81,14 +107,33 @@ static int make_record(const struct fx_shared *s)
 				sizeof(struct record), 1, NULL);
 
 	if (fd >= 0) {
-		unlink(path);
-		if (bpf_obj_pin(fd, path)) {
+		int err = bpf_obj_pin(fd, path) ? -errno : 0;
+
+		if (err) {
 			close(fd);
-			fd = -1;
+			fd = err;
 		}
+	} else {
+		fd = -errno;
 	}
 	free(path);
-	return fd < 0 ? -errno : fd;
+	return fd;
+}
+
+/* One of another version's size makes room; one that another agent made is as good. */
+static int get_record(const struct fx_shared *s)
+{
+	char *path = fx_asprintf("%s/" RECORD, s->dir);
+	int fd = open_record(s);
+
+	if (fd == -EPROTO)
+		unlink(path);
+	if (fd == -EPROTO || fd == -ENOENT)
+		fd = make_record(s);
+	if (fd == -EEXIST)
+		fd = open_record(s);
+	free(path);
+	return fd;
 }
 
 void fx_agent_life_beat(struct fx_agent_life *l)
@@ -105,21 +150,24 @@ int fx_agent_life_begin(const struct fx_shared *s, struct fx_agent_life **out)
 	int lock, map;
 
 	/* what is pinned is, before anybody can tell that we run, and detach */
-	map = open_record(s);
-	if (map < 0)
-		map = make_record(s);
+	map = get_record(s);
 	if (map < 0)
 		return map;
+	close(map);
 	lock = fx_hold_take(s->dir, LOCK, LOCK_TRIES);
-	if (lock < 0) {
-		close(map);
+	if (lock < 0)
 		return lock;
+	/* who had the lock before may have made another */
+	map = open_record(s);
+	if (map < 0) {
+		close(lock);
+		return map;
 	}
 	l = fx_calloc(1, sizeof(*l));
 	*l = (struct fx_agent_life){
 		.lock = lock, .map = map,
 		.record = { .born = fx_monotonic_ns(), .pid = getpid(),
-			    .pid_ns = pid_namespace() },
+			    .pid_ns = pid_namespace(), .started = start_of(getpid()) },
 	};
 	fx_agent_life_beat(l);
 	*out = l;
@@ -174,7 +222,9 @@ void fx_agent_look(const char *graph, struct fx_agent_view *v)
 		goto out;
 	v->pid = r.pid;
 	v->born = r.born;
+	/* who has the lock, and is not who wrote this, is about to write */
 	if (v->state == FX_AGENT_RUNS &&
+	    (r.pid_ns != pid_namespace() || start_of(r.pid) == r.started) &&
 	    fx_monotonic_ns() > r.beat + FX_AGENT_HANGS_MS * 1000000ULL)
 		v->state = FX_AGENT_HANGS;
 out:
@@ -216,9 +266,10 @@ int fx_agent_grab(const char *graph)
 	if (!fx_shared_open(graph, &s) && !read_record(&s, &r) && r.pid &&
 	    r.pid_ns == pid_namespace())
 		fd = pidfd_open((pid_t)r.pid, 0);
-	/* the number is the agent's, not of one that came after it, while it has the lock */
-	if (fd >= 0 && (!fx_agent_runs(&s) || read_record(&s, &again) ||
-			again.pid != r.pid || again.born != r.born)) {
+	/* the number is the agent's, not of one that came after it */
+	if (fd >= 0 && (start_of(r.pid) != r.started || !fx_agent_runs(&s) ||
+			read_record(&s, &again) || again.pid != r.pid ||
+			again.born != r.born)) {
 		close(fd);
 		fd = -1;
 	}

@@ -61,6 +61,7 @@ struct fx_command {
 	size_t config_size;
 	const void *defaults;	/* of the config structure, or NULL: zero */
 	enum fx_rc (*run)(const void *config);
+	bool urgent;		/* nothing comes before it that may wait */
 };
 
 /* -j was given: print one JSON document on standard output, fx_json_print(). */

@@ -173,4 +173,5 @@ const struct fx_command fx_cmd_bypass = {
 	.options = options,
 	.config_size = sizeof(struct config),
 	.run = run,
+	.urgent = true,
 };

@@ -41,14 +41,14 @@ int fx_hold_take(const char *dir, const char *name, u32 tries)
 	return err;
 }
 
-bool fx_hold_is_held(const char *dir, const char *name)
+int fx_hold_is_held(const char *dir, const char *name)
 {
-	int fd = open_dir(dir, name, false);
-	bool held;
+	int fd = open_dir(dir, name, false), held = 0;
 
 	if (fd < 0)
-		return false;
-	held = flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+		return fd;
+	if (flock(fd, LOCK_SH | LOCK_NB))
+		held = errno == EWOULDBLOCK ? 1 : -errno;
 	close(fd);
 	return held;
 }

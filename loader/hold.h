@@ -10,8 +10,8 @@
 
 /* Make @dir/@name and hold it: a descriptor that does; -EBUSY, another -errno. */
 int fx_hold_take(const char *dir, const char *name, u32 tries);
-/* Does a process hold it? Not when it is not there. */
-bool fx_hold_is_held(const char *dir, const char *name);
+/* Does a process hold it: 1 or 0; -ENOENT, or another -errno that tells nothing. */
+int fx_hold_is_held(const char *dir, const char *name);
 /* Is what @fd holds still what has the name? */
 bool fx_hold_counts(const char *dir, const char *name, int fd);
 

@@ -47,13 +47,14 @@ int main(int argc, char **argv)
 		usage(stdout);
 		return FX_RC_OK;
 	}
-	/* what a killed one left is in nobody's way, nor in any list */
-	fx_owner_sweep_all();
-	for (u32 i = 0; i < ARRAY_SIZE(commands); i++)
-		if (!strcmp(argv[1], commands[i]->name))
-			return fx_report_end(fx_command_main(commands[i],
-							     argc - 1,
-							     argv + 1));
+	for (u32 i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (strcmp(argv[1], commands[i]->name))
+			continue;
+		/* what a killed one left is in nobody's way, nor in any list */
+		if (!commands[i]->urgent)
+			fx_owner_sweep_all();
+		return fx_report_end(fx_command_main(commands[i], argc - 1, argv + 1));
+	}
 
 	fx_command_find_json(argc, argv);
 	near = fx_nearest(argv[1], command_name, NULL);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +18,15 @@ enum fx_holder fx_owner_of(const char *graph)
 	char *dir = fx_pins_dir(graph);
 	char *path = fx_asprintf("%s/" OWNER, dir);
 	enum fx_holder owner = FX_HOLDER_NONE;
+	int held;
 
-	if (fx_pins_is_ours(path))
-		owner = fx_hold_is_held(dir, OWNER) ? FX_HOLDER_LIVES : FX_HOLDER_DIED;
+	if (!fx_pins_is_ours(path))
+		goto out;
+	held = fx_hold_is_held(dir, OWNER);
+	/* only who was seen to let go has died */
+	if (held != -ENOENT)
+		owner = held ? FX_HOLDER_LIVES : FX_HOLDER_DIED;
+out:
 	free(path);
 	free(dir);
 	return owner;
@@ -32,6 +39,11 @@ enum fx_rc fx_owner_take(const struct fx_pins *p, int *fd)
 		return FX_RC_OK;
 	fx_err("%s/" OWNER " cannot be taken: %s", p->dir, strerror(-*fd));
 	return FX_RC_SYSTEM;
+}
+
+bool fx_owner_counts(const struct fx_pins *p, int fd)
+{
+	return fx_hold_counts(p->dir, OWNER, fd);
 }
 
 void fx_owner_sweep(const char *graph)

@@ -29,6 +29,9 @@ enum fx_holder fx_owner_of(const char *graph);
  */
 enum fx_rc fx_owner_take(const struct fx_pins *p, int *fd);
 
+/* Are the graph's pins, locked, still those that @fd holds? */
+bool fx_owner_counts(const struct fx_pins *p, int fd);
+
 /* Remove what is pinned for a graph, or for all, if the owner died. */
 void fx_owner_sweep(const char *graph);
 void fx_owner_sweep_all(void);

@@ -200,8 +200,11 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 	*out = s;
 	return FX_RC_OK;
 fail:
-	/* undo: nothing of what was made stays; what was there does */
-	if (s->pins && s->ours && s->owner < 0)
+	/*
+	 * Undo: nothing of what was made stays; what was there does, and so does what
+	 * a repair has mended on other devices.
+	 */
+	if (s->pins && s->ours && s->owner < 0 && !opt->repair)
 		fx_session_unpin(fx_session_graph(s), s->pins);
 	else if (s->pins && s->owner < 0)
 		rmdir(s->pins->dir);	/* only when nothing is in it */
@@ -217,7 +220,8 @@ static void unpin_owned(struct fx_session *s)
 		return;
 	if (!s->pins)
 		fx_pins_lock(fx_session_graph(s), false, &s->pins);
-	if (s->pins)
+	/* what another process has pinned since ours were removed is not ours to end */
+	if (s->pins && fx_owner_counts(s->pins, s->owner))
 		fx_session_unpin(fx_session_graph(s), s->pins);
 	close(s->owner);
 }

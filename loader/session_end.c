@@ -41,6 +41,15 @@ static enum fx_rc take_off(const char *graph, struct fx_pins *pins)
 	return rc == FX_RC_OK ? fx_session_unpin(graph, pins) : rc;
 }
 
+static bool is_held(const char *graph)
+{
+	if (fx_owner_of(graph) != FX_HOLDER_LIVES)
+		return false;
+	fx_err("the policy of graph '%s' belongs to the process that attached it: end that process, or `fabricctl bypass %s`",
+	       graph, graph);
+	return true;
+}
+
 static enum fx_rc detach(const char *graph)
 {
 	struct fx_nl_graph *g = fx_alloc(sizeof(*g));
@@ -73,6 +82,11 @@ static enum fx_rc detach(const char *graph)
 	if (!err && !pins && g->flags & FX_GRAPH_F_ATTACHED) {
 		fx_err("policy '%s' of graph '%s' belongs to the process that attached it: end that process, or `fabricctl bypass %s`",
 		       g->policy, graph, graph);
+		rc = FX_RC_INPUT;
+		goto out;
+	}
+	/* whom we waited for holds what it attached */
+	if (pins && is_held(graph)) {
 		rc = FX_RC_INPUT;
 		goto out;
 	}
@@ -110,7 +124,7 @@ static enum fx_rc detach_alone(const char *graph)
 	if (rc != FX_RC_OK)
 		return rc;
 	if (pins)
-		rc = take_off(graph, pins);
+		rc = is_held(graph) ? FX_RC_INPUT : take_off(graph, pins);
 	fx_pins_unlock(pins);
 	return rc;
 }
@@ -131,11 +145,8 @@ static bool is_alone(const char *graph)
 
 enum fx_rc fx_session_detach(const char *graph)
 {
-	if (fx_owner_of(graph) == FX_HOLDER_LIVES) {
-		fx_err("the policy of graph '%s' belongs to the process that attached it: end that process, or `fabricctl bypass %s`",
-		       graph, graph);
+	if (is_held(graph))
 		return FX_RC_INPUT;
-	}
 	if (!fx_sys_module() && is_alone(graph))
 		return detach_alone(graph);
 	return detach(graph);

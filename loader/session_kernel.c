@@ -99,15 +99,23 @@ static bool kernel_binds(u32 match_kind)
 	return match_kind == FX_MATCH_NODE || match_kind == FX_MATCH_REGION;
 }
 
+struct places {
+	bool elsewhere;		/* those of other devices are looked at, and told of, there */
+	u32 absent;
+};
+
 static void check_place(const void *row, void *arg)
 {
 	const struct fx_nl_place *p = row;
 	struct fx_words found = { 0 };
-	u32 *absent = arg;
+	struct places *places = arg;
 	const char *near;
 	bool there;
 	char *text;
 
+	if (places->elsewhere && (p->desc.match_kind == FX_MATCH_NETDEV ||
+				  p->desc.match_kind == FX_MATCH_DPU))
+		return;
 	there = fx_sys_match(&p->desc, &found);
 	if (kernel_binds(p->desc.match_kind))
 		there = p->bound;
@@ -124,22 +132,22 @@ static void check_place(const void *row, void *arg)
 		       near ? ": did you mean '" : "", near ? near : "",
 		       near ? "'?" : "");
 		free(text);
-		++*absent;
+		places->absent++;
 	}
 	fx_words_free(&found);
 }
 
 static enum fx_rc check_places(struct fx_session *s)
 {
-	u32 absent = 0;
+	struct places places = { .elsewhere = s->opt.repair };
 
 	if (fx_nl_dump(s->nl, FX_CMD_PLACE_GET, fx_session_graph(s), check_place,
-		       &absent)) {
+		       &places)) {
 		fx_err("the places of graph '%s' cannot be read: %s",
 		       fx_session_graph(s), fx_nl_why(s->nl));
 		return FX_RC_SYSTEM;
 	}
-	return absent ? FX_RC_INPUT : FX_RC_OK;
+	return places.absent ? FX_RC_INPUT : FX_RC_OK;
 }
 
 /* ---- the policy ------------------------------------------------------- */

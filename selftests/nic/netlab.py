@@ -31,9 +31,9 @@ EVENTS_S = 90	# a test's, all of it
 
 
 def sh(*command, fds=()):
+    """What a command says, which has to work."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, pass_fds=fds)
-    if done.returncode:
-        raise Skip(f"`{' '.join(command)}` fails here: {(done.stderr or done.stdout).strip()}")
+    want(not done.returncode, f"`{' '.join(command)}` fails: {(done.stderr or done.stdout).strip()}")
     return done.stdout
 
 
@@ -63,7 +63,7 @@ class Lab:
         self.lock = None
         try:
             self.make()
-        except (OSError, Skip) as reason:
+        except (OSError, Skip, AssertionError) as reason:
             self.why = f"no network namespace with veth and bpffs can be made: {reason}"
 
     def make(self):

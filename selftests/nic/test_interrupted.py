@@ -6,16 +6,17 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
-from netlab import POLICY, Attached, Lab, Peer, Port, compile_bundle, frame, graph, nothing_left, ours, sh, tests_of  # noqa: E402
+from netlab import WAIT_S, POLICY, Attached, Foreground, Lab, Peer, Port, compile_bundle, frame, graph, nothing_left, ours, sh, tests_of  # noqa: E402
 from fxtest import OUT, PLAIN, Run, Skip, main, same, want, write  # noqa: E402
 
 EDGES = [("a", "in", "{ udp: 7000 }"), ("b", "out", "{ udp: 7000 }")]
 PINS = Path("/sys/fs/bpf/fabric_ext/lab")
-INTERRUPT = OUT / "tests/lib/nic_interrupt.so"
+INTERRUPT = OUT / "tests/lib/interrupt.so"
 DENIES = POLICY.replace("return fx_pass();", "return fx_drop(EPERM);").replace("FX_PORTABLE(lab", "FX_PORTABLE(deny")
 SHARES = POLICY.replace("FX_GUARD(", "FX_MAP(snapshot, limits, __u64, 4);\n\nFX_GUARD(")
 HALF = "half replaced: attach --repair mends that"
@@ -145,6 +146,58 @@ def bypassed_meanwhile(lab):
         nothing_left(before)
 
 
+def held_meanwhile(_):
+    """A detach that waits for an attach finds that the policy is its process', and leaves it."""
+    before = ours()
+    bundle = compile_bundle(graph(EDGES, "front"), name="front")
+    says = write("front/said", "").parent / "said"
+    held = attach = None
+    # mkdir of the graph's directory is past, so the lock is held, and @owner is to be made
+    for step in range(1, ENDS):
+        says.write_text("")
+        command = f"(sleep 1; {PLAIN} detach front 2>{says}; echo $? >>{says}) >/dev/null 2>&1 &"
+        attach = subprocess.Popen([PLAIN, "attach", bundle], stderr=subprocess.PIPE, text=True,
+                                  env={**os.environ, "LD_PRELOAD": str(INTERRUPT),
+                                       "FX_INTERRUPT": f"mkdir:{step} run {command} sleep 2"})
+        lines = []
+        while attach.poll() is None and not any("ends with this command" in line for line in lines):
+            lines.append(attach.stderr.readline())
+        came = any("interrupted at" in line for line in lines)
+        end = time.monotonic() + WAIT_S
+        while came and not says.read_text().strip()[-1:].isdigit() and time.monotonic() < end:
+            time.sleep(0.05)
+        if came:
+            *told, rc = says.read_text().splitlines()
+            held = held or "the process that attached it" in told[0]
+            # before the directory is locked there is nothing to detach yet
+            same((rc, len(told)), ("1" if "the process" in told[0] else "2", 1), step, told)
+        same((attach.poll(), Run("list", "-j").json[0]["nic"][0]["state"]), (None, "attached"), step)
+        attach.terminate()
+        attach.communicate(timeout=WAIT_S)
+        if not came:
+            break
+    want(held and step > 1, "no detach waited for the attach")
+    nothing_left(before)
+
+
+def pins_of_another(_):
+    """Who held pins that somebody removed leaves alone what another attach has pinned since."""
+    before = ours()
+    deny = denying()
+    with Foreground(compile_bundle(graph(EDGES))) as child:
+        sh("find", str(PINS), "-depth", "-delete")
+        child.send_signal(signal.SIGSTOP)
+        # its programs are still in the way of others on v0
+        other = compile_bundle(graph(EDGES, nics=["w0"]), write("w/p.bpf.c", DENIES % "PASS"), name="w")
+        same(Run("attach", "--pin", other).rc, 0)
+        child.send_signal(signal.SIGCONT)
+        child.send_signal(signal.SIGINT)
+        child.wait(WAIT_S)
+        same([n["state"] for n in Run("stat", "-j", "lab").json["nic"]], ["attached"])
+        same(Run("detach", "lab").rc, 0)
+    nothing_left(before)
+
+
 def attach_and_detach(_):
     """Killed before any step, either leaves what one detach ends, with no module to ask."""
     before = ours()
@@ -169,4 +222,4 @@ def attach_and_detach(_):
 if __name__ == "__main__":
     os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=1")
     sys.exit(main(tests_of(Lab(), [half_replaced, replaced_twice, pins_that_cannot_follow, bypassed_meanwhile,
-                                attach_and_detach])))
+                                   held_meanwhile, pins_of_another, attach_and_detach])))

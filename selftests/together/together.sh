@@ -196,6 +196,21 @@ decides_alone()
 	want "pins of the other" "" "$(ls -d $pins/next $pins/*/next 2>/dev/null)"
 }
 
+# What is mended stays, though not everything can be.
+a_repair_in_part_stays()
+{
+	local said code=0
+
+	attached strict && ip link set t0 name away && fabricctl bypass $graph >/dev/null || return 1
+	said=$(fabricctl attach --repair bundles/strict 2>&1) || code=$?
+	ip link set away name t0 && ip link set t0 up || return 1
+	want "exit" 1 $code && one_sentence "$said" && [[ $said == *t0* ]] &&
+	want "attach" "-13" "$(./attempt 1)" &&
+	want "repaired" "nic t0" \
+		"$(fabricctl attach --repair -j bundles/strict | jq -r '.repaired | join(" ")')" &&
+	decides_alone strict 1
+}
+
 # Killed anywhere, it can be done again. A repair takes it back until the module's
 # pins have followed, and finishes it when all devices have the new policy: on the
 # module and the device alike.
@@ -286,7 +301,7 @@ cp -r bundles attempt interrupt.so /tmp && cd /tmp || exit 1
 
 run_tests one_policy_decides_for_both attach_is_all_or_nothing \
 	a_refused_attach_leaves_the_policy replace_swaps_both \
-	replace_is_all_or_nothing repair_mends_both a_killed_replace_is_mended \
+	replace_is_all_or_nothing repair_mends_both a_repair_in_part_stays a_killed_replace_is_mended \
 	a_replace_that_fails_late_is_taken_back repair_takes_the_policy_that_was_attached \
 	an_audit_is_repaired_as_one events_have_one_vocabulary \
 	leaves_nothing_and_unloads
