@@ -344,8 +344,8 @@ static bool same_row(const struct fx_map_desc *d, const u8 *a, const u8 *b)
 
 /*
  * A row of a memory that stores words may have been read while it was written:
- * an old value with the new stamp. The next round sees another value under the
- * same stamp, and that one counts.
+ * a new value with the old stamp, as stamps are stored last and read first. It
+ * is brought early, and again under its own stamp.
  */
 static bool take_newer(const struct fx_map_desc *d, u8 *best, const u8 *row)
 {
