@@ -53,7 +53,7 @@ struct fx_dpu_parts {
 	const char (*names)[FX_NAME_LEN];	/* one per flow */
 	u32 n_flow;
 	u32 flags;			/* FX_NIC_F_AUDIT, FX_NIC_F_ALONE */
-	bool replace;			/* what is loaded of the same graph */
+	u32 replace;			/* enum fx_dpu_replace */
 };
 
 int fx_dpu_info(struct fx_dpu *d, struct fx_dpu_info *info);

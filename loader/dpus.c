@@ -22,7 +22,7 @@
 struct one {
 	const struct fx_bundle_dpu *part;
 	struct fx_dpu *dpu;
-	bool replace;			/* what it has of the graph */
+	u32 replace;			/* enum fx_dpu_replace: what it has of the graph */
 	bool pinned;			/* what it was given last is known */
 	u32 flags;			/* of what it is given now */
 	bool loaded;			/* by us, to be taken back */
@@ -115,6 +115,17 @@ static u32 flags_of(const struct fx_dpus *d, const struct one *o, const struct f
 	return audit | (d->bundle->object ? 0 : FX_NIC_F_ALONE);
 }
 
+/* What one sees by-passed it may end; a bypass that comes later holds. */
+static u32 replace_of(bool same, const struct fx_dpu_info *info)
+{
+	if (!same)
+		return FX_DPU_REPLACE_NONE;
+	/* an older fabric-dpu does not know the difference */
+	if (info->flags & FX_NIC_F_BYPASS || !(info->can & FX_DPU_CAN_DECIDING))
+		return FX_DPU_REPLACE_ANY;
+	return FX_DPU_REPLACE_DECIDING;
+}
+
 /* Does the DPU have what the way of attaching asks for? */
 static enum fx_rc check_loaded(const struct fx_dpus *d, struct one *o,
 			       const struct fx_dpu_info *info)
@@ -139,7 +150,7 @@ static enum fx_rc check_loaded(const struct fx_dpus *d, struct one *o,
 		       dpu);
 		return FX_RC_INPUT;
 	}
-	o->replace = same;
+	o->replace = replace_of(same, info);
 	o->well = alike && d->opt->repair && !(info->flags & FX_NIC_F_BYPASS);
 	return FX_RC_OK;
 }
