@@ -89,7 +89,7 @@ static int do_info(struct fx_dpu_state *dpu, const struct fx_dpu_request *r, str
 	i->pid = getpid();
 	i->ports = dpu->ports;
 	i->workers = dpu->workers;
-	i->can = FX_DPU_CAN_QP;
+	i->can = FX_DPU_CAN_QP | FX_DPU_CAN_DECIDING;
 	i->life = dpu->life;
 	i->loads = dpu->loads;
 	if (dpu->loaded) {
@@ -122,7 +122,7 @@ static int do_load(struct fx_dpu_state *dpu, const struct fx_dpu_request *r, str
 	const struct fx_dpu_load *load = r->msg;
 	struct fx_dpu_files f = { 0 };
 
-	if (load->flags & ~(FX_NIC_F_AUDIT | FX_NIC_F_ALONE) || load->replace > 1)
+	if (load->flags & ~(FX_NIC_F_AUDIT | FX_NIC_F_ALONE) || load->replace >= FX_DPU_REPLACES)
 		return refuse(a, -EINVAL, "the request has flags of another version");
 	for (u32 i = 0; i < FX_DPU_FDS; i++) {
 		int err = read_fd(r->fd[i], parts[i].max, &f.data[i], &f.size[i]);

@@ -41,11 +41,14 @@ struct fx_dpu_loaded {
 	struct fx_dpu_qps *qps[FX_DIRS];	/* with FX_NIC_F_ROCE */
 	struct fx_nic_conf conf;	/* flags: atomic */
 	struct fx_nic_row *row;
+	u64 *bound;			/* per row: when it got its queue pair, ns */
 	struct fx_dpu_shard shard[FX_DPU_MAX_WORKERS];
 	u32 workers;
 	bool in_turn;			/* of the workers one at a time runs it */
 	struct fx_dpu_shard before;	/* counted by what it took the place of */
 	u64 client;			/* ends with this connection; 0: it was settled */
+	u64 left;			/* what to wait for since it was taken out */
+	struct fx_dpu_loaded *next;	/* of those that a worker still uses */
 };
 
 struct fx_dpu_traffic {
@@ -57,6 +60,7 @@ struct fx_dpu_state {
 	u32 ports, workers;
 	struct fx_dpu_loaded *loaded;	/* atomic; NULL: everything passes */
 	struct fx_dpu_loaded *before;	/* replaced, until it is settled */
+	struct fx_dpu_loaded *lingering;	/* done with, but for a worker that is away */
 	struct rte_rcu_qsbr *seen;	/* who still uses an old one */
 	void *retired;			/* values that a worker may still see */
 	u64 retired_at;			/* what to wait for with them */
@@ -74,6 +78,8 @@ struct fx_dpu_worker {
 };
 
 int fx_dpu_worker_main(void *arg);
+/* ns of CLOCK_MONOTONIC */
+u64 fx_dpu_now(void);
 /* Add counters up, @size bytes of them. */
 void fx_dpu_add_up(void *sum, const void *one, size_t size);
 /* Counted: the sum over the workers of a row, of a direction. */

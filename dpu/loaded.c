@@ -13,6 +13,8 @@
 
 /* Workers are away for a burst of packets; this is far longer. */
 #define GRACE_MS	2000
+/* So many may wait for one that does not come back. */
+#define LINGER_MAX	8
 
 static int refuse(char *why, int err, const char *what)
 {
@@ -42,6 +44,7 @@ static void destroy(struct fx_dpu_loaded *l)
 		free(l->shard[i].count);
 	free(l->before.count);
 	free(l->row);
+	free(l->bound);
 	free(l);
 }
 
@@ -57,18 +60,52 @@ static bool grace(struct fx_dpu_state *dpu, u64 token)
 }
 
 /*
- * Put @l in the place of what is there, which is returned when no worker uses
- * it any more. A worker that hangs keeps what it has: lost memory, but no crash.
+ * Put @l in the place of what is there, and return that. Workers have left it,
+ * unless one is away for too long: then it is whole all the same, may be put
+ * back, and is not freed but by retire(). What the burst of that one counts
+ * there after it was carried over is in no sum.
  */
 static struct fx_dpu_loaded *swap(struct fx_dpu_state *dpu, struct fx_dpu_loaded *l)
 {
 	struct fx_dpu_loaded *old = dpu->loaded;
 
 	__atomic_store_n(&dpu->loaded, l, __ATOMIC_RELEASE);
-	if (grace(dpu, rte_rcu_qsbr_start(dpu->seen)))
-		return old;
-	fprintf(stderr, "fabric-dpu: a worker does not come back; what it uses is kept\n");
-	return NULL;
+	if (!old)
+		return NULL;
+	old->left = rte_rcu_qsbr_start(dpu->seen);
+	if (!grace(dpu, old->left))
+		fprintf(stderr, "fabric-dpu: a worker does not come back; what it uses is kept\n");
+	return old;
+}
+
+/* Free those whose last worker has come back; how many are left. */
+static u32 reap(struct fx_dpu_state *dpu)
+{
+	struct fx_dpu_loaded **at = &dpu->lingering;
+	u32 n = 0;
+
+	while (*at) {
+		struct fx_dpu_loaded *l = *at;
+
+		if (rte_rcu_qsbr_check(dpu->seen, l->left, false)) {
+			*at = l->next;
+			destroy(l);
+		} else {
+			at = &l->next;
+			n++;
+		}
+	}
+	return n;
+}
+
+/* Free what was taken out, as soon as no worker uses it. */
+static void retire(struct fx_dpu_state *dpu, struct fx_dpu_loaded *l)
+{
+	if (!l)
+		return;
+	l->next = dpu->lingering;
+	dpu->lingering = l;
+	reap(dpu);
 }
 
 static bool same_flows(const struct fx_dpu_loaded *a, const struct fx_dpu_loaded *b)
@@ -117,8 +154,10 @@ static int fill_rows(struct fx_dpu_loaded *l, const struct fx_dpu_loaded *from)
 		row->roce = !!f->mask.qp;
 		row->tagged = row->roce && !f->key.qp;
 		err = fx_dpu_flows_key(&l->flows, f, &row->key);
-		if (row->tagged && from)
+		if (row->tagged && from) {
 			row->key.qp = from->row[i].key.qp;
+			l->bound[i] = from->bound[i];
+		}
 		/* without its queue pair it finds nothing */
 		if (!err && (!row->tagged || row->key.qp))
 			err = fx_dpu_flows_add(&l->flows, &row->key, i);
@@ -184,7 +223,8 @@ static int build(struct fx_dpu_loaded *l, struct fx_dpu_loaded *from, char *why)
 			return refuse(why, -ENOMEM, "there is no memory for the counts");
 	}
 	l->before.count = calloc(rows, sizeof(*l->before.count));
-	if (!l->row || !l->before.count)
+	l->bound = calloc(rows, sizeof(*l->bound));
+	if (!l->row || !l->before.count || !l->bound)
 		return refuse(why, -ENOMEM, "there is no memory for the rows");
 	l->in_turn = l->workers > 1 && fx_dpu_maps_have(&l->maps, "bounded");
 	err = fx_dpu_flows_init(&l->flows, rows);
@@ -212,7 +252,15 @@ static void put_in_place(struct fx_dpu_state *dpu, struct fx_dpu_loaded *l)
 		return;
 	}
 	carry_counts(dpu->before, old);
-	destroy(old);
+	retire(dpu, old);
+}
+
+/* A bypass that the client does not know of is not what it means to end. */
+static u32 bypassed_since(const struct fx_dpu_state *dpu, const struct fx_dpu_load *load)
+{
+	if (!dpu->loaded || load->replace != FX_DPU_REPLACE_DECIDING)
+		return 0;
+	return __atomic_load_n(&dpu->loaded->conf.flags, __ATOMIC_RELAXED) & FX_NIC_F_BYPASS;
 }
 
 int fx_dpu_load(struct fx_dpu_state *dpu, struct fx_dpu_files *f,
@@ -243,10 +291,14 @@ int fx_dpu_load(struct fx_dpu_state *dpu, struct fx_dpu_files *f,
 		err = -EBUSY;
 		goto fail;
 	}
+	if (reap(dpu) >= LINGER_MAX) {
+		err = refuse(why, -EBUSY, "a worker does not come back, and may still use what was replaced the last times; end this fabric-dpu");
+		goto fail;
+	}
 	err = build(l, dpu->loaded, why);
 	if (err)
 		goto fail;
-	fill_conf(l, load->flags);
+	fill_conf(l, load->flags | bypassed_since(dpu, load));
 	l->client = client;
 	dpu->loads++;
 	put_in_place(dpu, l);
@@ -260,9 +312,9 @@ int fx_dpu_unload(struct fx_dpu_state *dpu, char *why)
 {
 	if (!dpu->loaded)
 		return refuse(why, -ENOENT, "nothing is loaded");
-	destroy(dpu->before);
+	retire(dpu, dpu->before);
 	dpu->before = NULL;
-	destroy(swap(dpu, NULL));
+	retire(dpu, swap(dpu, NULL));
 	return 0;
 }
 
@@ -275,7 +327,7 @@ static void undo_load(struct fx_dpu_state *dpu)
 	dropped = swap(dpu, l);
 	carry_counts(l, dropped);
 	dpu->loads++;
-	destroy(dropped);
+	retire(dpu, dropped);
 }
 
 int fx_dpu_settle(struct fx_dpu_state *dpu, bool undo, u64 client, char *why)
@@ -289,7 +341,7 @@ int fx_dpu_settle(struct fx_dpu_state *dpu, bool undo, u64 client, char *why)
 		return 0;
 	}
 	dpu->loaded->client = 0;
-	destroy(dpu->before);
+	retire(dpu, dpu->before);
 	dpu->before = NULL;
 	return 0;
 }

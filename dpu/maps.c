@@ -108,19 +108,25 @@ void fx_dpu_view_begin(struct fx_dpu_maps *m, u32 worker)
 	}
 }
 
-/* Sum of an entry over the shards, word by word. */
+/*
+ * Sum of an entry over the shards, word by word from the last one down: a
+ * program stores a bounded value before its stamp, so who reads the stamp first
+ * finds under it that value or a newer one.
+ */
 static void read_entry(const struct fx_dpu_mem *m, u32 index, void *out)
 {
 	const char *at = (const char *)m->values + (size_t)index * m->stride;
 	u64 word;
 
-	for (u32 off = 0; off < m->desc.value_size; off += sizeof(word)) {
-		u32 size = m->desc.value_size - off;
+	for (u32 off = m->stride; off;) {
+		u32 size;
 
+		off -= sizeof(word);
+		size = m->desc.value_size - off;
 		word = 0;
 		for (u32 i = 0; i < m->shards; i++)
 			word += __atomic_load_n((const u64 *)(at + i * shard_bytes(m) + off),
-						__ATOMIC_RELAXED);
+						__ATOMIC_ACQUIRE);
 		memcpy((char *)out + off, &word, size < sizeof(word) ? size : sizeof(word));
 	}
 }

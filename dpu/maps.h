@@ -48,7 +48,10 @@ bool fx_dpu_maps_have(const struct fx_dpu_maps *m, const char *class);
 /* Let this thread, worker number @worker, see the maps as they are now. */
 void fx_dpu_view_begin(struct fx_dpu_maps *m, u32 worker);
 
-/* Entries @first to @first + @n, of a counter summed over the workers. */
+/*
+ * Entries @first to @first + @n, of a counter summed over the workers; the last
+ * word of an entry is read first.
+ */
 void fx_dpu_mem_read(const struct fx_dpu_mem *m, u32 first, u32 n, void *out);
 /* One entry, of every shard; each aligned word of eight bytes is stored whole. */
 void fx_dpu_mem_write(struct fx_dpu_mem *m, u32 index, const void *value);

@@ -10,9 +10,12 @@
 
 #include "qps.h"
 
+#define BATCH	256	/* entries that are looked at before a worker may go on */
+
 struct entry {
 	struct fx_qp_key key;
 	bool used;
+	u64 made;			/* ns */
 	struct fx_qp qp;
 };
 
@@ -109,31 +112,47 @@ static bool sweep(struct fx_dpu_qps *q, u64 now)
 	return true;
 }
 
+static void begin(struct entry *e, const struct fx_qp_key *key, u64 now)
+{
+	*e = (struct entry){ .key = *key, .used = true, .made = now };
+}
+
 static bool is_full(const struct fx_dpu_qps *q)
 {
 	return (u32)rte_hash_count(q->hash) >= q->limit;
 }
 
-struct fx_qp *fx_dpu_qps_find(struct fx_dpu_qps *q, const struct fx_qp_key *key, u64 now)
+struct fx_qp *fx_dpu_qps_find(struct fx_dpu_qps *q, const struct fx_qp_key *key, u64 now,
+			      u64 since)
 {
 	int at = rte_hash_lookup(q->hash, key);
 
-	if (at >= 0)
+	if (at >= 0) {
+		if (q->entry[at].made < since)
+			begin(&q->entry[at], key, now);
 		return &q->entry[at].qp;
+	}
 	if (is_full(q) && (!sweep(q, now) || is_full(q)))
 		return NULL;
 	at = rte_hash_add_key(q->hash, key);
 	if (at < 0)
 		return NULL;
-	q->entry[at] = (struct entry){ .key = *key, .used = true };
+	begin(&q->entry[at], key, now);
 	return &q->entry[at].qp;
 }
 
-void fx_dpu_qps_forget(struct fx_dpu_qps *q, u32 qp)
+void fx_dpu_qps_forget(struct fx_dpu_qps *q, u32 qp, u64 since)
 {
 	const u32 end = rte_hash_max_key_id(q->hash);
 
-	for (u32 i = 0; i <= end; i++)
-		if (q->entry[i].used && q->entry[i].key.qp == qp)
-			drop(q, &q->entry[i]);
+	for (u32 i = 0; i <= end;) {
+		fx_dpu_qps_lock(q);
+		for (u32 n = 0; n < BATCH && i <= end; n++, i++) {
+			struct entry *e = &q->entry[i];
+
+			if (e->used && e->key.qp == qp && e->made < since)
+				drop(q, e);
+		}
+		fx_dpu_qps_unlock(q);
+	}
 }

@@ -6,7 +6,8 @@
  * FX_ROCE_SWEEP_NS after the last time.
  *
  * A worker holds the lock for a burst, and the main lcore while it binds a
- * queue pair to an edge; nothing here is touched without.
+ * queue pair to an edge; nothing here is touched without. Who holds one does
+ * not wait for another: a worker would wait for it with packets in hand.
  */
 #ifndef FX_DPU_QPS_H
 #define FX_DPU_QPS_H
@@ -31,12 +32,19 @@ void fx_dpu_qps_unlock(struct fx_dpu_qps *q);
  * @q: locked
  * @key: the packet's
  * @now: ns, of the clock of all calls
+ * @since: what was made before is of another that bore the number: begun anew
  *
  * Return: NULL when there is no room; valid until the lock is given back.
  */
-struct fx_qp *fx_dpu_qps_find(struct fx_dpu_qps *q, const struct fx_qp_key *key, u64 now);
+struct fx_qp *fx_dpu_qps_find(struct fx_dpu_qps *q, const struct fx_qp_key *key, u64 now,
+			      u64 since);
 
-/* What was seen of a queue pair's number is not what comes of the next one. */
-void fx_dpu_qps_forget(struct fx_dpu_qps *q, u32 qp);
+/**
+ * fx_dpu_qps_forget() - make room: what was seen of a queue pair's number
+ * @q: not locked; it is for a bounded number of entries at a time
+ * @qp: number
+ * @since: what was made later is of the next one that bears it, and stays
+ */
+void fx_dpu_qps_forget(struct fx_dpu_qps *q, u32 qp, u64 since);
 
 #endif /* FX_DPU_QPS_H */

@@ -11,30 +11,33 @@
 #define LOCK_MS	2000
 #define TRY_US	50
 
-/* The locks of all directions, or -ETIMEDOUT. */
-static int lock(struct fx_dpu_loaded *l)
+/* Of the directions before @end. */
+static void unlock(struct fx_dpu_loaded *l, u32 end)
 {
-	u32 tries = LOCK_MS * 1000 / TRY_US, dir = FX_DIR_IN;
-
-	while (dir < FX_DIRS && tries) {
-		if (fx_dpu_qps_trylock(l->qps[dir])) {
-			dir++;
-			continue;
-		}
-		tries--;
-		rte_delay_us_sleep(TRY_US);
-	}
-	if (dir == FX_DIRS)
-		return 0;
-	while (dir-- > FX_DIR_IN)
+	for (u32 dir = FX_DIR_IN; dir < end; dir++)
 		fx_dpu_qps_unlock(l->qps[dir]);
-	return -ETIMEDOUT;
 }
 
-static void unlock(struct fx_dpu_loaded *l)
+static bool trylock(struct fx_dpu_loaded *l)
 {
-	for (u32 dir = FX_DIR_IN; dir < FX_DIRS; dir++)
-		fx_dpu_qps_unlock(l->qps[dir]);
+	for (u32 dir = FX_DIR_IN; dir < FX_DIRS; dir++) {
+		if (fx_dpu_qps_trylock(l->qps[dir]))
+			continue;
+		unlock(l, dir);
+		return false;
+	}
+	return true;
+}
+
+/* The locks of all directions, or -ETIMEDOUT. It sleeps with none of them. */
+static int lock(struct fx_dpu_loaded *l)
+{
+	for (u32 i = 0; i < LOCK_MS * 1000 / TRY_US; i++) {
+		if (trylock(l))
+			return 0;
+		rte_delay_us_sleep(TRY_US);
+	}
+	return -ETIMEDOUT;
 }
 
 static struct fx_nic_row *find(struct fx_dpu_loaded *l, u32 edge, u32 dir)
@@ -46,7 +49,7 @@ static struct fx_nic_row *find(struct fx_dpu_loaded *l, u32 edge, u32 dir)
 }
 
 /* Under the locks: let the row have @qp in place of what it has. */
-static int rebind(struct fx_dpu_loaded *l, struct fx_nic_row *row, u32 qp, char *why)
+static int rebind(struct fx_dpu_loaded *l, struct fx_nic_row *row, u32 qp, u64 now, char *why)
 {
 	struct fx_flow_key old = row->key, key = row->key;
 	u32 other;
@@ -68,12 +71,10 @@ static int rebind(struct fx_dpu_loaded *l, struct fx_nic_row *row, u32 qp, char 
 			return err;
 		}
 	}
-	if (old.qp && old.qp != qp) {
+	if (old.qp && old.qp != qp)
 		fx_dpu_flows_del(&l->flows, &old);
-		fx_dpu_qps_forget(l->qps[row->dir], old.qp);
-	}
-	if (qp)
-		fx_dpu_qps_forget(l->qps[row->dir], qp);
+	/* what was seen of the number is not what comes of the next that bears it */
+	l->bound[row - l->row] = now;
 	row->key.qp = qp;
 	return 0;
 }
@@ -82,6 +83,8 @@ int fx_dpu_tag(struct fx_dpu_state *dpu, u32 edge, u32 dir, u32 qp, char *why)
 {
 	struct fx_dpu_loaded *l = dpu->loaded;
 	struct fx_nic_row *row = find(l, edge, dir);
+	u64 now;
+	u32 old;
 	int err;
 
 	if (!row) {
@@ -105,7 +108,12 @@ int fx_dpu_tag(struct fx_dpu_state *dpu, u32 edge, u32 dir, u32 qp, char *why)
 		snprintf(why, FX_DPU_WHY_LEN, "a worker does not come back, and may be at its queue pairs");
 		return err;
 	}
-	err = rebind(l, row, qp, why);
-	unlock(l);
+	old = row->key.qp;
+	now = fx_dpu_now();
+	err = rebind(l, row, qp, now, why);
+	unlock(l, FX_DIRS);
+	/* they are of no use to anybody, and take room */
+	if (!err && old)
+		fx_dpu_qps_forget(l->qps[dir], old, now);
 	return err;
 }

@@ -30,7 +30,7 @@ struct burst {
 	bool audit;
 };
 
-static u64 clock_ns(void)
+u64 fx_dpu_now(void)
 {
 	struct timespec t;
 
@@ -45,7 +45,7 @@ static void count(__u64 *at, u64 n)
 }
 
 /* What a queue pair's packet is more than any other; its state, or NULL. */
-static struct fx_qp *read_message(const struct burst *b, const struct fx_dpu_packet *p,
+static struct fx_qp *read_message(const struct burst *b, u32 row, const struct fx_dpu_packet *p,
 				  struct fx_move *move)
 {
 	struct fx_qp_key key = { 0 };
@@ -56,7 +56,7 @@ static struct fx_qp *read_message(const struct burst *b, const struct fx_dpu_pac
 	if (p->roce.datagram)
 		return NULL;
 	fx_qp_key_of(&p->key, &p->roce, b->dir, &key);
-	qp = fx_dpu_qps_find(b->qps, &key, b->now);
+	qp = fx_dpu_qps_find(b->qps, &key, b->now, b->l->bound[row]);
 	if (!qp)
 		count(&b->s->total[b->dir].untracked, 1);
 	else if (fx_qp_begin(qp, &p->roce, b->now, &move->rdma))
@@ -124,7 +124,7 @@ static bool ask(const struct burst *b, u32 i, const struct fx_dpu_packet *p, str
 			.flow = p->key,
 		},
 	};
-	struct fx_qp *qp = row->roce ? read_message(b, p, &ctx.move) : NULL;
+	struct fx_qp *qp = row->roce ? read_message(b, i, p, &ctx.move) : NULL;
 
 	run(b, &ctx);
 	if (!account(b, c, p, bytes, qp, ctx.verdict.action == FX_DROP))
@@ -169,17 +169,20 @@ static u32 judge(const struct fx_dpu_worker *w, struct fx_dpu_loaded *l, u32 dir
 		 struct rte_mbuf **m, u32 n)
 {
 	const u32 flags = __atomic_load_n(&l->conf.flags, __ATOMIC_RELAXED);
-	const struct burst b = {
+	struct burst b = {
 		.dpu = w->dpu, .l = l, .s = &l->shard[w->number], .qps = l->qps[dir],
-		.now = l->qps[dir] ? clock_ns() : 0, .dir = dir, .audit = flags & FX_NIC_F_AUDIT,
+		.dir = dir, .audit = flags & FX_NIC_F_AUDIT,
 	};
 	u32 kept = 0;
 
 	if (flags & FX_NIC_F_BYPASS)
 		return n;
 	fx_dpu_view_begin(&l->maps, w->number);
-	if (b.qps)
+	if (b.qps) {
 		fx_dpu_qps_lock(b.qps);
+		/* with the lock: not before what was bound */
+		b.now = fx_dpu_now();
+	}
 	for (u32 i = 0; i < n; i++) {
 		if (passes(&b, m[i]))
 			m[kept++] = m[i];

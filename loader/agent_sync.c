@@ -18,7 +18,23 @@
 #define COUNT_MS	100	/* counters are read as often */
 #define TABLE_MS	20	/* a new epoch is looked for as often */
 #define RETRY_MS	200	/* a memory that is away is asked for as often */
-#define LIMIT_MS	100	/* what all memories may hold up a round at most */
+/* What all memories together may hold up a round, where it is not about a bound. */
+#define LIMIT_MS	100
+#define LIMIT_MAX_MS	1000
+
+/*
+ * What is asked of a memory in a round, in this order: what it is, its maps,
+ * then each map's rows or table, then each counter. A memory that has not
+ * answered in time goes on where that was in a later round, so that a slow one
+ * comes through all of it in as many rounds as that takes.
+ */
+#define STEP_LIFE	0
+#define STEP_MAPS	1
+#define STEP_BRING(map)	(2 + 2 * (map))
+#define STEP_TAKE(map)	(STEP_BRING(map) + 1)
+#define STEP_GIVE(map)	STEP_BRING(map)
+#define STEP_COUNTS	(1U << 30)	/* no graph has as many maps */
+#define STEP_COUNT(map)	(STEP_COUNTS + (map))
 
 /* A memory, while it is there. */
 struct remote {
@@ -26,7 +42,10 @@ struct remote {
 	const char *name, *device;
 	void *memory;			/* NULL: it is away */
 	bool here;			/* it answers; else nothing is asked of it */
-	u64 life, retry;		/* life: 0 until its maps were looked at */
+	u32 from;			/* step of this round that it begins with */
+	u64 life, retry;		/* life: 0 until it was asked */
+	u64 counted;
+	u32 looked;			/* at so many of its maps */
 	bool *has;			/* per map */
 	u32 *table;			/* per map: id of the table it was given */
 	u32 giving, given;		/* map + 1 and id: publishing takes longer */
@@ -39,8 +58,7 @@ struct fx_sync {
 	struct fx_agent_life *life;
 	int *home;			/* per map, -1 where nothing is to be copied */
 	struct remote *remote;
-	u64 counted;
-	u32 limit_ms;			/* how long one memory may hold up the others */
+	u32 limit_ms;			/* how long one memory may hold up a round */
 	u8 *rows[3];			/* as many as the largest map has */
 };
 
@@ -101,14 +119,21 @@ static int open_all(struct fx_sync *y)
 	return 0;
 }
 
-/* Half of the shortest bound for all memories, so that the others are in time. */
+/*
+ * A round in which a memory comes through all of its steps may take half of the
+ * shortest bound. To wait longer than that harms no promise, as there is none
+ * without that memory.
+ */
 static u32 limit_of(const struct fx_shared *s)
 {
-	u32 ms = LIMIT_MS;
+	u32 bound = 0, ms;
 
 	for (u32 i = 0; i < s->maps.n; i++)
-		if (s->maps.map[i].cls == FX_MAP_BOUNDED && s->maps.map[i].ms / 2 < ms)
-			ms = s->maps.map[i].ms / 2;
+		if (s->maps.map[i].cls == FX_MAP_BOUNDED &&
+		    (!bound || s->maps.map[i].ms < bound))
+			bound = s->maps.map[i].ms;
+	ms = bound / 2 < LIMIT_MAX_MS ? bound / 2 : LIMIT_MAX_MS;
+	ms = ms > LIMIT_MS ? ms : LIMIT_MS;
 	ms /= s->n_remote ? s->n_remote : 1;
 	return ms ? ms : 1;
 }
@@ -145,6 +170,7 @@ static void let_go(struct remote *r)
 		r->ops->close(r->memory);
 	r->memory = NULL;
 	r->here = false;
+	r->from = STEP_LIFE;
 	r->life = 0;
 	r->giving = 0;
 	r->retry = fx_monotonic_ns() + RETRY_MS * 1000000ULL;
@@ -179,7 +205,8 @@ void fx_sync_free(struct fx_sync *y)
 
 static int look_at_maps(struct fx_sync *y, struct remote *r)
 {
-	for (u32 i = 0; i < y->s->maps.n; i++) {
+	for (; r->looked < y->s->maps.n; r->looked++) {
+		const u32 i = r->looked;
 		const struct fx_map_desc *d = &y->s->maps.map[i];
 		int err = -ENOENT;
 
@@ -195,24 +222,32 @@ static int look_at_maps(struct fx_sync *y, struct remote *r)
 }
 
 /*
- * After an error: one that has not answered in time is left alone until it has,
- * so that it holds up the others once and not in every round.
+ * After an error at a step: one that has not answered in time is left alone
+ * until it has, so that it holds up the others once and not in every round.
  */
-static void leave(struct remote *r, int err)
+static void leave(struct remote *r, u32 step, int err)
 {
-	if (err == -EAGAIN)
+	if (err == -EAGAIN) {
 		r->here = false;
-	else
+		r->from = step;
+	} else {
 		let_go(r);
+	}
 }
 
-static void check(struct remote *r, int err)
+static void check(struct remote *r, u32 step, int err)
 {
 	if (err)
-		leave(r, err);
+		leave(r, step, err);
 }
 
-/* What it has answered meanwhile; false while it has not. */
+/* Is it there, and has not yet come through this step? */
+static bool turn(const struct remote *r, u32 step)
+{
+	return r->here && step >= r->from;
+}
+
+/* Has it answered meanwhile? */
 static bool catch_up(struct remote *r)
 {
 	int err = r->ops->owed(r->memory);
@@ -222,13 +257,27 @@ static bool catch_up(struct remote *r)
 	if (!err && r->giving)
 		r->table[r->giving - 1] = r->given;
 	r->giving = 0;
+	r->ops->again(r->memory);
 	return true;
 }
 
-/* A memory that began anew has none of what it was given. */
-static void visit(struct fx_sync *y, struct remote *r)
+static int ask_life(struct fx_sync *y, struct remote *r)
 {
 	u64 life = 0;
+	int err = r->ops->life(r->memory, y->graph, &life);
+
+	/* one that began anew has none of what it was given */
+	if (!err && life != r->life) {
+		r->life = life;
+		r->looked = 0;
+		r->counted = 0;
+	}
+	return err;
+}
+
+static void visit(struct fx_sync *y, struct remote *r)
+{
+	u32 step = STEP_LIFE;
 	int err = 0;
 
 	r->here = false;
@@ -239,14 +288,14 @@ static void visit(struct fx_sync *y, struct remote *r)
 		err = r->ops->open(r->name, y->graph, y->limit_ms, &r->memory);
 	if (!err && !catch_up(r))
 		return;
-	if (!err)
-		err = r->ops->life(r->memory, y->graph, &life);
-	if (!err && life != r->life) {
+	if (!err && r->from <= STEP_LIFE)
+		err = ask_life(y, r);
+	if (!err) {
+		step = STEP_MAPS;
 		err = look_at_maps(y, r);
-		r->life = err ? 0 : life;
 	}
 	r->here = !err;
-	check(r, err);
+	check(r, step, err);
 }
 
 /* ---- counters ---------------------------------------------------------- */
@@ -267,7 +316,7 @@ static int keep_count(int shard, u32 i, u64 n, u64 life)
 	return bpf_map_update_elem(shard, &i, &c, BPF_ANY) ? -errno : 0;
 }
 
-static void count(struct fx_sync *y, struct remote *r)
+static void count(struct fx_sync *y, struct remote *r, u64 now)
 {
 	u64 *sums = (u64 *)y->rows[0];
 
@@ -275,14 +324,16 @@ static void count(struct fx_sync *y, struct remote *r)
 		const struct fx_map_desc *d = &y->s->maps.map[i];
 		int err;
 
-		if (r->shard[i] < 0 || !r->has[i])
+		if (r->shard[i] < 0 || !r->has[i] || !turn(r, STEP_COUNT(i)))
 			continue;
 		fx_agent_life_beat(y->life);
 		err = r->ops->read(r->memory, d, sums);
 		for (u32 j = 0; j < d->entries && !err; j++)
 			err = keep_count(r->shard[i], j, sums[j], r->life);
-		check(r, err);
+		check(r, STEP_COUNT(i), err);
 	}
+	if (r->here)
+		r->counted = now;
 }
 
 /* ---- snapshots --------------------------------------------------------- */
@@ -301,7 +352,7 @@ static void give_table(struct fx_sync *y, u32 map)
 		struct remote *r = &y->remote[i];
 		int err;
 
-		if (!r->here || !r->has[map] || r->table[map] == id)
+		if (!turn(r, STEP_GIVE(map)) || !r->has[map] || r->table[map] == id)
 			continue;
 		/* it may be newer than @id, and is then given again: the same */
 		if (!table && (fx_shared_snapshot(y->s, d, &table) || !table))
@@ -312,7 +363,7 @@ static void give_table(struct fx_sync *y, u32 map)
 			r->table[map] = id;
 			continue;
 		}
-		leave(r, err);
+		leave(r, STEP_GIVE(map), err);
 		/* it waits for its workers, and says when they have it */
 		r->giving = err == -EAGAIN ? map + 1 : 0;
 		r->given = id;
@@ -344,8 +395,8 @@ static bool same_row(const struct fx_map_desc *d, const u8 *a, const u8 *b)
 
 /*
  * A row of a memory that stores words may have been read while it was written:
- * an old value with the new stamp. The next round sees another value under the
- * same stamp, and that one counts.
+ * a new value with the old stamp, as stamps are stored last and read first. It
+ * is brought early, and again under its own stamp.
  */
 static bool take_newer(const struct fx_map_desc *d, u8 *best, const u8 *row)
 {
@@ -403,11 +454,11 @@ static int take(struct fx_sync *y, struct remote *r, u32 map, u8 *home, u8 *thei
 	return err;
 }
 
-/* Is everybody there, so that nothing can be missing? */
+/* Has everybody been asked for everything, so that nothing can be missing? */
 static bool all_there(const struct fx_sync *y)
 {
 	for (u32 i = 0; i < y->s->n_remote; i++)
-		if (!y->remote[i].here)
+		if (!y->remote[i].here || y->remote[i].from > STEP_MAPS)
 			return false;
 	return true;
 }
@@ -426,14 +477,14 @@ static void sync_bounded(struct fx_sync *y, u32 map)
 	for (u32 i = 0; i < y->s->n_remote; i++) {
 		struct remote *r = &y->remote[i];
 
-		if (r->here && r->has[map])
-			check(r, bring(y, r, map, home, theirs));
+		if (turn(r, STEP_BRING(map)) && r->has[map])
+			check(r, STEP_BRING(map), bring(y, r, map, home, theirs));
 	}
 	for (u32 i = 0; i < y->s->n_remote; i++) {
 		struct remote *r = &y->remote[i];
 
-		if (r->here && r->has[map])
-			check(r, take(y, r, map, home, theirs));
+		if (turn(r, STEP_TAKE(map)) && r->has[map])
+			check(r, STEP_TAKE(map), take(y, r, map, home, theirs));
 	}
 	if (!all_there(y))
 		return;
@@ -444,7 +495,8 @@ static void sync_bounded(struct fx_sync *y, u32 map)
 
 		fx_agent_life_beat(y->life);
 		if (r->here && r->has[map])
-			check(r, r->ops->write(r->memory, d, 2 * d->entries, row));
+			check(r, STEP_TAKE(map) + 1,
+			      r->ops->write(r->memory, d, 2 * d->entries, row));
 	}
 	write_home(y, map, 2 * d->entries, row);
 }
@@ -454,7 +506,6 @@ static void sync_bounded(struct fx_sync *y, u32 map)
 void fx_sync_round(struct fx_sync *y)
 {
 	const u64 now = fx_monotonic_ns();
-	bool due = now - y->counted >= COUNT_MS * 1000000ULL;
 
 	for (u32 i = 0; i < y->s->n_remote; i++)
 		visit(y, &y->remote[i]);
@@ -466,11 +517,15 @@ void fx_sync_round(struct fx_sync *y)
 		else
 			give_table(y, i);
 	}
-	if (!due)
-		return;
-	for (u32 i = 0; i < y->s->n_remote; i++)
-		count(y, &y->remote[i]);
-	y->counted = now;
+	for (u32 i = 0; i < y->s->n_remote; i++) {
+		struct remote *r = &y->remote[i];
+
+		if (r->here && now - r->counted >= COUNT_MS * 1000000ULL)
+			count(y, r, now);
+		/* it came to the end */
+		if (r->here)
+			r->from = STEP_LIFE;
+	}
 }
 
 u32 fx_sync_interval_ms(const struct fx_sync *y)

@@ -22,12 +22,23 @@ struct fx_dpu {
 	int fd;
 	u32 seq;
 	u32 limit_ms;		/* 0: FX_DPU_WAIT_MS, and then it is given up */
+	s64 until;		/* with a limit: when waiting ends, ms */
 	bool owed;		/* an answer to the last request */
+	bool late;		/* it has come since: in @in, and what it comes to */
+	int late_err;
+	size_t asked;		/* bytes of that request, in @before */
 	u16 cmd;		/* that request's, and how long its answer is at least */
 	size_t answer;
 	char why[FX_DPU_WHY_LEN + 64];
 	/* messages have fields of eight bytes */
-	u64 in[FX_DPU_MAX_MSG / 8], out[FX_DPU_MAX_MSG / 8];
+	u64 in[FX_DPU_MAX_MSG / 8], out[FX_DPU_MAX_MSG / 8], before[FX_DPU_MAX_MSG / 8];
+	/* with a limit: a map of several pages that is not read to its end */
+	struct {
+		char map[FX_NAME_LEN];
+		char *rows;
+		u32 first;
+		u64 epoch, loads;
+	} part;
 };
 
 bool fx_dpu_name_ok(const char *name)
@@ -71,6 +82,16 @@ static int not_there(struct fx_dpu *d, int err)
 	return fail(d, err, "its control socket cannot be reached: %s", strerror(-err));
 }
 
+static s64 now_ms(void)
+{
+	return fx_monotonic_ns() / 1000000;
+}
+
+void fx_dpu_again(struct fx_dpu *d)
+{
+	d->until = now_ms() + d->limit_ms;
+}
+
 int fx_dpu_open_within(const char *name, u32 limit_ms, struct fx_dpu **out)
 {
 	const u32 ms = limit_ms ? limit_ms : FX_DPU_WAIT_MS;
@@ -81,6 +102,7 @@ int fx_dpu_open_within(const char *name, u32 limit_ms, struct fx_dpu **out)
 	*out = d;
 	d->fd = -1;
 	d->limit_ms = limit_ms;
+	fx_dpu_again(d);
 	if (!fx_dpu_name_ok(name)) {
 		snprintf(d->why, sizeof(d->why), "'%.64s' cannot name a DPU", name);
 		return -EINVAL;
@@ -107,6 +129,7 @@ void fx_dpu_close(struct fx_dpu *d)
 		return;
 	if (d->fd >= 0)
 		close(d->fd);
+	free(d->part.rows);
 	free(d);
 }
 
@@ -149,10 +172,10 @@ static int gone(struct fx_dpu *d, int err)
 		    d->name);
 }
 
-static int receive(struct fx_dpu *d, int wait_ms, ssize_t *n)
+static int receive(struct fx_dpu *d, int ms, ssize_t *n)
 {
 	struct pollfd p = { .fd = d->fd, .events = POLLIN };
-	int ready = poll(&p, 1, wait_ms);
+	int ready = poll(&p, 1, ms);
 
 	if (!ready && d->limit_ms)
 		return fail(d, -EAGAIN, "it has not answered yet");
@@ -160,6 +183,16 @@ static int receive(struct fx_dpu *d, int wait_ms, ssize_t *n)
 		return gone(d, ready ? -errno : -ETIMEDOUT);
 	*n = recv(d->fd, d->in, sizeof(d->in), MSG_DONTWAIT | MSG_TRUNC);
 	return *n > 0 ? 0 : gone(d, *n ? -errno : -EPIPE);
+}
+
+/* How long to wait for an answer now. */
+static int wait_ms(const struct fx_dpu *d)
+{
+	s64 left = d->until - now_ms();
+
+	if (!d->limit_ms)
+		return FX_DPU_WAIT_MS;
+	return left > 0 ? left : 0;
 }
 
 static int hang_up(struct fx_dpu *d, int err)
@@ -172,11 +205,11 @@ static int hang_up(struct fx_dpu *d, int err)
 }
 
 /* The answer to the last request, into d->in. */
-static int take_answer(struct fx_dpu *d, int wait_ms)
+static int take_answer(struct fx_dpu *d, int ms)
 {
 	struct fx_dpu_reply *r = (void *)d->in;
 	ssize_t n = 0;
-	int err = receive(d, wait_ms, &n);
+	int err = receive(d, ms, &n);
 
 	d->owed = err == -EAGAIN;
 	if (d->owed)
@@ -189,6 +222,15 @@ static int take_answer(struct fx_dpu *d, int wait_ms)
 		return fail(d, -EPROTO, "its answer is none of this version's; use fabricctl and fabric-dpu of one version");
 	r->why[sizeof(r->why) - 1] = '\0';
 	return r->error ? fail(d, r->error, "%s", r->why) : 0;
+}
+
+/* Is the answer that came late the one to this request, of d->out? */
+static bool is_late(const struct fx_dpu *d, u16 cmd, size_t size, u32 n_fd)
+{
+	const size_t head = sizeof(struct fx_dpu_msg);
+
+	return d->late && !n_fd && d->cmd == cmd && d->asked == size &&
+	       !memcmp((const char *)d->out + head, (const char *)d->before + head, size - head);
 }
 
 /*
@@ -204,6 +246,12 @@ static int ask(struct fx_dpu *d, u16 cmd, size_t size, const int *fds, u32 n_fd,
 		return -EAGAIN;
 	if (d->fd < 0)
 		return fail(d, -EPIPE, "it is not connected");
+	/* what was asked before, and is answered by now */
+	if (is_late(d, cmd, size, n_fd)) {
+		d->late = false;
+		return d->late_err;
+	}
+	d->late = false;
 	*m = (struct fx_dpu_msg){
 		.size = size, .version = FX_DPU_VERSION, .cmd = cmd, .seq = ++d->seq,
 	};
@@ -212,12 +260,25 @@ static int ask(struct fx_dpu *d, u16 cmd, size_t size, const int *fds, u32 n_fd,
 	err = send_request(d, fds, n_fd);
 	if (err)
 		return hang_up(d, gone(d, err));
-	return take_answer(d, d->limit_ms ? d->limit_ms : FX_DPU_WAIT_MS);
+	err = take_answer(d, wait_ms(d));
+	if (d->owed) {
+		/* descriptors are not compared: such a request is never the same */
+		d->asked = n_fd ? 0 : size;
+		memcpy(d->before, d->out, size);
+	}
+	return err;
 }
 
 int fx_dpu_owed(struct fx_dpu *d)
 {
-	return d->owed ? take_answer(d, 0) : 0;
+	int err;
+
+	if (!d->owed)
+		return 0;
+	err = take_answer(d, 0);
+	d->late = !d->owed && d->fd >= 0;
+	d->late_err = err;
+	return err;
 }
 
 /* ---- requests --------------------------------------------------------- */
@@ -457,50 +518,81 @@ int fx_dpu_map_info(struct fx_dpu *d, const char *map, struct fx_dpu_map *info, 
 	return 0;
 }
 
-/* All pages, of one epoch: -EAGAIN when another began meanwhile. */
-static int read_all(struct fx_dpu *d, const char *map, char *buf, const struct fx_dpu_map *info)
-{
-	const struct fx_dpu_map_data *got = (const void *)d->in;
-	u64 epoch = 0, loads = 0;
-	u32 first = 0;
-
-	while (first < info->entries) {
-		int err = map_page(d, map, first, info->entries - first);
-
-		if (err)
-			return err;
-		if (memcmp(&got->map, info, sizeof(*info)) ||
-		    (first && (got->epoch != epoch || got->loads != loads)))
-			return -EAGAIN;
-		epoch = got->epoch;
-		loads = got->loads;
-		memcpy(buf + (size_t)first * info->value_size, got->value,
-		       (size_t)got->n * info->value_size);
-		first += got->n;
-	}
-	return 0;
-}
-
 static int wrong_size(struct fx_dpu *d, const char *map, u64 want, size_t size)
 {
 	return fail(d, -EINVAL, "the map '%s' takes %llu bytes, and %zu were given", map, want, size);
 }
 
-int fx_dpu_map_read(struct fx_dpu *d, const char *map, void *buf, size_t size)
+/* Go on where an answer came late, if it was this map's. */
+static u32 take_part(struct fx_dpu *d, const char *map, char *buf, size_t size, u64 *epoch,
+		     u64 *loads)
 {
-	struct fx_dpu_map info;
-	int err = -EAGAIN;
+	u32 first = 0;
 
-	for (u32 i = 0; i < TORN_TRIES && err == -EAGAIN; i++) {
-		err = fx_dpu_map_info(d, map, &info, NULL);
+	if (d->part.rows && !strcmp(d->part.map, map)) {
+		memcpy(buf, d->part.rows, size);
+		first = d->part.first;
+		*epoch = d->part.epoch;
+		*loads = d->part.loads;
+	}
+	free(d->part.rows);
+	d->part.rows = NULL;
+	return first;
+}
+
+static void keep_part(struct fx_dpu *d, const char *map, const char *buf, size_t size, u32 first,
+		      u64 epoch, u64 loads)
+{
+	/* map_page() has looked at the name */
+	strcpy(d->part.map, map);
+	d->part.rows = memcpy(fx_calloc(1, size), buf, size);
+	d->part.first = first;
+	d->part.epoch = epoch;
+	d->part.loads = loads;
+}
+
+/*
+ * All pages, of one epoch: -ESTALE when another began meanwhile. The first says
+ * how many entries there are.
+ */
+static int read_all(struct fx_dpu *d, const char *map, char *buf, size_t size)
+{
+	const struct fx_dpu_map_data *got = (const void *)d->in;
+	u64 epoch = 0, loads = 0;
+	u32 first = take_part(d, map, buf, size, &epoch, &loads), entries;
+
+	do {
+		int err = map_page(d, map, first, FX_DPU_MAX_MAP);
+
+		if (err == -EAGAIN && first)
+			keep_part(d, map, buf, size, first, epoch, loads);
 		if (err)
 			return err;
-		if (size != (u64)info.entries * info.value_size)
-			return wrong_size(d, map, (u64)info.entries * info.value_size, size);
-		err = read_all(d, map, buf, &info);
-	}
-	return err == -EAGAIN ?
-	       fail(d, err, "the map '%s' is published anew while it is read", map) : err;
+		if (size != (u64)got->map.entries * got->map.value_size)
+			return wrong_size(d, map, (u64)got->map.entries * got->map.value_size,
+					  size);
+		if (first && (got->epoch != epoch || got->loads != loads))
+			return -ESTALE;
+		entries = got->map.entries;
+		if (first >= entries || got->n > entries - first)
+			return fail(d, -EPROTO, "its map is none of this version's");
+		epoch = got->epoch;
+		loads = got->loads;
+		memcpy(buf + (size_t)first * got->map.value_size, got->value,
+		       (size_t)got->n * got->map.value_size);
+		first += got->n;
+	} while (first < entries);
+	return 0;
+}
+
+int fx_dpu_map_read(struct fx_dpu *d, const char *map, void *buf, size_t size)
+{
+	int err = -ESTALE;
+
+	for (u32 i = 0; i < TORN_TRIES && err == -ESTALE; i++)
+		err = read_all(d, map, buf, size);
+	return err == -ESTALE ?
+	       fail(d, -EAGAIN, "the map '%s' is published anew while it is read", map) : err;
 }
 
 int fx_dpu_map_write(struct fx_dpu *d, const char *map, u32 index, const void *value,

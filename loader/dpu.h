@@ -35,10 +35,17 @@ void fx_dpu_close(struct fx_dpu *d);
  * @limit_ms: 0 for FX_DPU_WAIT_MS, after which the connection is of no use
  * @out: as above
  *
- * With a limit a call that finds no answer in time returns -EAGAIN, and so do
- * all until it has come: one that hangs is not asked again and again.
+ * With a limit, for all calls since fx_dpu_again(), a call that finds no answer
+ * in time returns -EAGAIN, and so do all until it has come: one that hangs is
+ * not asked again and again.
  */
 int fx_dpu_open_within(const char *name, u32 limit_ms, struct fx_dpu **out);
+
+/*
+ * Begin to wait anew: the limit is for all calls from here on together. The
+ * answer to a call that returned -EAGAIN is that of the same call, made again.
+ */
+void fx_dpu_again(struct fx_dpu *d);
 
 /* 0: no answer is owed; -EAGAIN: one is; what it says, when it has come now. */
 int fx_dpu_owed(struct fx_dpu *d);
@@ -53,7 +60,7 @@ struct fx_dpu_parts {
 	const char (*names)[FX_NAME_LEN];	/* one per flow */
 	u32 n_flow;
 	u32 flags;			/* FX_NIC_F_AUDIT, FX_NIC_F_ALONE */
-	bool replace;			/* what is loaded of the same graph */
+	u32 replace;			/* enum fx_dpu_replace */
 };
 
 int fx_dpu_info(struct fx_dpu *d, struct fx_dpu_info *info);

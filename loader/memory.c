@@ -69,6 +69,11 @@ static void dpu_close(void *m)
 	fx_dpu_close(m);
 }
 
+static void dpu_again(void *m)
+{
+	fx_dpu_again(m);
+}
+
 static int dpu_owed(void *m)
 {
 	return fx_dpu_owed(m);
@@ -105,7 +110,7 @@ static int dpu_publish(void *m, const struct fx_map_desc *d, const void *table)
 
 const struct fx_memory_ops fx_memory_dpu = {
 	.prefix = FX_PINS_DPU,
-	.open = dpu_open, .close = dpu_close, .owed = dpu_owed, .life = dpu_life,
+	.open = dpu_open, .close = dpu_close, .again = dpu_again, .owed = dpu_owed, .life = dpu_life,
 	.has = dpu_has,
 	.read = dpu_read, .write = dpu_write, .publish = dpu_publish,
 };

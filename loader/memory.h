@@ -20,6 +20,10 @@ struct fx_memory_ops {
 	/* -ECONNREFUSED, -ENOENT: it is away, or has another graph or none */
 	int (*open)(const char *name, const char *graph, u32 limit_ms, void **out);
 	void (*close)(void *m);
+	/* the limit is for all calls from here on, the next one first: that which
+	 * was answered late ends with its answer when it is made again
+	 */
+	void (*again)(void *m);
 	/* -EAGAIN; 0; or what the call came to that was answered late */
 	int (*owed)(void *m);
 	/* @life: a number that is another one when the memory begins anew */

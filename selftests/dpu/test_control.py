@@ -348,7 +348,7 @@ def messages(_):
         same(client.ask(WRITE, name("last") + struct.pack("<II", 0, 1) + b"x")[0], -22)
         same(client.ask(LOAD, struct.pack("<II", 0, 0))[0], -22, "without descriptors")
         same(art.load(client, flags=8)[0], -22)
-        same(art.load(client, replace=2)[0], -22)
+        same(art.load(client, replace=3)[0], -22)
         same(client.ask(SETTLE, name("lab") + struct.pack("<II", 1, 0))[0], -2)
         same(client.ask(UNLOAD, name("lab") + struct.pack("<II", 1, 0))[0], -22)
         # what has no header, or more than fits, has no answer either

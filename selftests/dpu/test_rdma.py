@@ -454,7 +454,7 @@ def on_both_kinds(lab):
             same(bound(), [{("kv", 1): 99}, fixed])
         finally:
             want(Run("detach", "lab").rc == 0, "detach")
-        same(dpu.info()["can"], 1)
+        same(dpu.info()["can"], 3)
     nothing_left()
 
 

@@ -5,14 +5,16 @@
 import json
 import os
 import signal
+import socket
 import struct
 import sys
+import threading
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "dpu"))
 sys.dont_write_bytecode = True
-from dpulab import WAIT_S, Dpu, DpuLab, graph  # noqa: E402
+from dpulab import RUN, WAIT_S, Dpu, DpuLab, graph  # noqa: E402
 from netlab import Events, Foreground, Peer, Port, compile_bundle, frame, nothing_left, ours, sh, tests_of  # noqa: E402
 from fxtest import Run, main, same, want, write  # noqa: E402
 
@@ -248,6 +250,70 @@ def one_hangs(lab):
         wait("what the NIC wrote", lambda: r.dpu_reads()[::2] == (50, True))
 
 
+class Slow:
+    """with Slow(name, seconds): each answer of that fabric-dpu comes so much later."""
+
+    def __init__(self, name, seconds):
+        self.path, self.real = RUN / f"dpu-{name}.sock", RUN / "real.sock"
+        self.seconds = seconds
+
+    def __enter__(self):
+        self.path.rename(self.real)
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.listener.bind(str(self.path))
+        self.listener.listen(8)
+        threading.Thread(target=self.serve, daemon=True).start()
+        return self
+
+    def serve(self):
+        while True:
+            try:
+                client = self.listener.accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=self.relay, args=(client,), daemon=True).start()
+
+    def relay(self, client):
+        with client, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as dpu:
+            try:
+                dpu.connect(str(self.real))
+                while True:
+                    data, fds, _, _ = socket.recv_fds(client, 65536, 4)
+                    if not data:
+                        return
+                    socket.send_fds(dpu, [data], fds)
+                    for fd in fds:
+                        os.close(fd)
+                    answer = dpu.recv(65536)
+                    time.sleep(self.seconds)
+                    client.send(answer)
+            except OSError:
+                pass	# either has ended
+
+    def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.path.unlink()
+        self.real.rename(self.path)
+
+
+def one_is_slow(lab):
+    """Slower than the agent waits, it is served all the same, and promised nothing."""
+    r = Remote(lab)
+    r.dpu.start()
+    with Slow("dpu0", 0.3):
+        run = Run("attach", "--pin", r.bundle)
+        want(run.rc == 0, run.err)
+        for n in (5, 10):
+            r.to_dpu(32, 5)
+            wait("the sum", lambda n=n: r.map("seen")["sum"][0] == n)
+        run = Run("publish", "remote", "limits", write("values", "[9, 1]"))
+        same(run.rc, 0, run.err)
+        wait("the epoch", lambda: r.dpu_reads()[1] == 1001)
+        same(r.nic_reads()[2], False)
+    r.__exit__()
+
+
 def agents_maps():
     """The maps that only an agent or a pin keeps."""
     return {m["id"] for m in json.loads(sh("bpftool", "-j", "map", "list")) if m.get("name") in ("fx_life", "fx_shard")}
@@ -351,5 +417,5 @@ def one_agent(lab):
 
 if __name__ == "__main__":
     os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=1")
-    sys.exit(main(tests_of(DpuLab(), [counts_of_both, bounded_both_ways, snapshot_everywhere, one_hangs, agent_ends,
+    sys.exit(main(tests_of(DpuLab(), [counts_of_both, bounded_both_ways, snapshot_everywhere, one_hangs, one_is_slow, agent_ends,
                                       in_the_foreground, one_agent])))

@@ -133,6 +133,7 @@ struct fx_dpu_reply {
  * than the version is told here, and whoever wants it asks first.
  */
 #define FX_DPU_CAN_QP	(1U << 0)	/* flows by a queue pair, and TAG */
+#define FX_DPU_CAN_DECIDING (1U << 1)	/* LOAD: FX_DPU_REPLACE_DECIDING */
 
 struct fx_dpu_info {
 	struct fx_dpu_reply reply;
@@ -159,12 +160,21 @@ struct fx_dpu_info {
  */
 enum { FX_DPU_FD_ARTIFACT, FX_DPU_FD_OBJECT, FX_DPU_FD_FLOWS, FX_DPU_FD_NAMES, FX_DPU_FDS };
 
+/* What a LOAD may take the place of; it is of the same graph, and kept until SETTLE. */
+enum fx_dpu_replace {
+	FX_DPU_REPLACE_NONE	= 0,
+	FX_DPU_REPLACE_ANY	= 1,	/* a bypass of what it replaces ends */
+	FX_DPU_REPLACE_DECIDING	= 2,	/* the sender saw it decide: a bypass came
+					 * since, and holds; where
+					 * FX_DPU_CAN_DECIDING is told
+					 */
+	FX_DPU_REPLACES		= 3,
+};
+
 struct fx_dpu_load {
 	struct fx_dpu_msg msg;
 	__u32 flags;			/* FX_NIC_F_AUDIT, FX_NIC_F_ALONE */
-	__u32 replace;			/* 1: in the place of the same graph's,
-					 * which is kept until SETTLE
-					 */
+	__u32 replace;			/* enum fx_dpu_replace */
 };
 
 /* What was loaded and not settled is undone when the connection ends. */
