@@ -195,8 +195,10 @@ struct fx_part *fx_bundle_part(const struct fx_bundle_source *s, struct fx_bundl
 			       const char *path)
 {
 	for (u32 i = 0; i < b->n_part; i++)
-		if (!strcmp(b->part[i].path, path))
+		if (!strcmp(b->part[i].path, path)) {
+			b->part[i].taken = true;
 			return &b->part[i];
+		}
 	fx_bundle_unsound(s, path, "the manifest does not list it");
 	return NULL;
 }
@@ -276,6 +278,23 @@ enum fx_rc fx_bundle_read_kernel(const struct fx_bundle_source *s, struct fx_bun
 	return FX_RC_OK;
 }
 
+/* A part that lies there for a device which the manifest does not speak of. */
+static enum fx_rc check_taken(const struct fx_bundle_source *s, const struct fx_bundle *b)
+{
+	for (u32 i = 0; i < b->n_part; i++)
+		for (u32 j = 0; j < fx_n_devices; j++) {
+			const struct fx_device *d = &fx_devices[j];
+			const char *path = b->part[i].path;
+			size_t len = strlen(d->name);
+
+			if (d->read && !b->part[i].taken && !strncmp(path, d->name, len) &&
+			    path[len] == '/')
+				return fx_bundle_unsound(s, path,
+							 "the manifest says of no device that it takes this");
+		}
+	return FX_RC_OK;
+}
+
 /* What the manifest says of each device, which is one at least. */
 static enum fx_rc read_devices(const struct fx_bundle_source *s, struct fx_bundle *b)
 {
@@ -295,7 +314,7 @@ static enum fx_rc read_devices(const struct fx_bundle_source *s, struct fx_bundl
 	if (!found)
 		return unsound(s, FX_BUNDLE_MANIFEST,
 			       "it does not say what the policy is");
-	return rc;
+	return rc == FX_RC_OK ? check_taken(s, b) : rc;
 }
 
 /* Whether the objects have them so is looked at when they are opened. */

@@ -36,6 +36,7 @@ struct fx_part {
 	char *path;
 	void *data;
 	size_t size;
+	bool taken;	/* by the device that it is for, as the manifest tells of that */
 };
 
 void fx_parts_free(struct fx_part *part, u32 n);

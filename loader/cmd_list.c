@@ -95,6 +95,24 @@ static void incomplete(struct listing *l, const char *graph)
 	fx_json_add(l->json, o);
 }
 
+/* One state and who has it, then the next one. */
+static void print_states(const struct fx_nic_views *v)
+{
+	for (u32 i = 0; i < v->n; i++) {
+		const char *state = fx_nic_state(&v->view[i]);
+		bool told = false;
+
+		for (u32 j = 0; j < i; j++)
+			told = told || !strcmp(fx_nic_state(&v->view[j]), state);
+		if (told)
+			continue;
+		printf("%s%s on", i ? "; " : "  ", state);
+		for (u32 j = i; j < v->n; j++)
+			if (!strcmp(fx_nic_state(&v->view[j]), state))
+				printf(" %s", v->view[j].conf.netdev);
+	}
+}
+
 /* A graph on network devices alone. */
 static enum fx_rc add_nics(struct listing *l, const char *graph)
 {
@@ -112,11 +130,10 @@ static enum fx_rc add_nics(struct listing *l, const char *graph)
 		fx_json_add(l->json, fx_nic_graph_json(&v));
 	} else {
 		header(l);
-		printf("%-28s %-16s %7u %8u %10u %12s  %s on", c->graph, c->policy,
+		printf("%-28s %-16s %7u %8u %10u %12s", c->graph, c->policy,
 		       c->count[FX_SECT_PLACE], c->count[FX_SECT_CLASS],
-		       c->count[FX_SECT_EDGE], "-", fx_nic_state(&v.view[0]));
-		for (u32 i = 0; i < v.n; i++)
-			printf(" %s", v.view[i].conf.netdev);
+		       c->count[FX_SECT_EDGE], "-");
+		print_states(&v);
 		print_agent(&v);
 		printf("\n");
 	}

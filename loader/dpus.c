@@ -73,7 +73,10 @@ static void read_pinned(const struct fx_dpus *d, struct fx_dpus_one *o, struct f
 	char *dir = fx_pins_dir(fx_dpus_graph(d));
 	char *sub = fx_asprintf("%s/" FX_PINS_DPU "%s", dir, o->part->artifact->dpu);
 
-	o->pinned = !fx_dpus_read_conf(sub, conf);
+	/* a replace that was killed, or failed, may have left what it was to replace */
+	o->pinned = !fx_dpus_read_conf(sub, conf) &&
+		    (!d->opt->repair || !memcmp(conf->object, o->part->artifact->object,
+						sizeof(conf->object)));
 	free(sub);
 	free(dir);
 }

@@ -117,6 +117,18 @@ static void take_rows(struct fx_nic_view *v, const struct fx_dpu_stats *head,
 	}
 }
 
+/* Once, whoever looks again and again. */
+static void tell_once(const char *text)
+{
+	static struct fx_words told;
+
+	for (u32 i = 0; i < told.n; i++)
+		if (!strcmp(told.word[i], text))
+			return;
+	fx_words_add(&told, text);
+	fx_info("%s", text);
+}
+
 static void read_view(const char *graph, const char *dpu, struct fx_nic_view *v)
 {
 	struct fx_dpu_stats head;
@@ -130,17 +142,22 @@ static void read_view(const char *graph, const char *dpu, struct fx_nic_view *v)
 		err = fx_dpu_stat(d, &head, &rows);
 	if (!err && !strncmp(head.conf.graph, graph, FX_NAME_LEN)) {
 		v->attached = true;
+		if (memcmp(v->conf.object, head.conf.object, sizeof(v->conf.object)))
+			v->amiss = "it has another policy than is written down: attach --repair or --replace mends that";
 		take_rows(v, &head, rows);
 	} else if (!err || err == -ENOENT) {
+		char *text = fx_asprintf("dpu '%s' does not have graph '%s' any more, it was started anew; attach --repair mends that",
+					 dpu, graph);
+
 		v->gone = "its fabric-dpu was started anew: attach --repair mends that";
-		fx_info("dpu '%s' does not have graph '%s' any more, it was started anew; attach --repair mends that",
-			dpu, graph);
+		tell_once(text);
+		free(text);
 	} else {
 		/* whatever one has, it does not hide the others, nor other graphs */
 		v->gone = err == -ECONNREFUSED || err == -EPIPE ? "its fabric-dpu has ended" :
 			  err == -ETIMEDOUT || err == -EAGAIN ? "its fabric-dpu does not answer" :
 			  "its fabric-dpu cannot be asked";
-		fx_info("%s", fx_dpu_why(d));
+		tell_once(fx_dpu_why(d));
 	}
 	free(rows);
 	fx_dpu_close(d);

@@ -17,6 +17,20 @@ static const struct fx_dpu_artifact *of_bundle(const struct fx_bundle *b, const 
 	return NULL;
 }
 
+/* Has the DPU this policy of the graph, whatever is written down? */
+static bool runs(const struct fx_dpu_artifact *a, const char *graph)
+{
+	struct fx_dpu_info info;
+	struct fx_dpu *d;
+	bool same;
+
+	same = !fx_dpu_open(a->dpu, &d) && !fx_dpu_info(d, &info) &&
+	       !strcmp(info.graph, graph) &&
+	       !memcmp(info.object, a->object, sizeof(info.object));
+	fx_dpu_close(d);
+	return same;
+}
+
 /* All pinned DPUs are the bundle's, of its graph, and with @same_policy of its policy. */
 static enum fx_rc check_pinned(const struct fx_bundle *b, bool same_policy, u32 *n)
 {
@@ -38,7 +52,8 @@ static enum fx_rc check_pinned(const struct fx_bundle *b, bool same_policy, u32 
 			       hdr->name, hdr->name);
 			rc = FX_RC_INPUT;
 		} else if (!err && same_policy &&
-			   memcmp(conf.object, a->object, sizeof(conf.object))) {
+			   memcmp(conf.object, a->object, sizeof(conf.object)) &&
+			   !runs(a, hdr->name)) {
 			fx_err("the policy '%s' on dpu '%s' is not the bundle's; repair with the bundle that was attached, or attach --replace",
 			       conf.policy, dpu);
 			rc = FX_RC_INPUT;

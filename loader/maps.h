@@ -153,6 +153,8 @@ void fx_maps_add_remote(struct fx_maps *m, const char *device, const void *objec
 /* Let readers begin: before programs run. */
 enum fx_rc fx_maps_begin(struct fx_maps *m);
 
+/* Are the maps and DPUs that are pinned those of the policy? */
+bool fx_maps_listed(const struct fx_maps *m);
 /* Pin them all below shared/; after programs were attached. */
 enum fx_rc fx_maps_pin(struct fx_maps *m, struct fx_pins *pins);
 

@@ -237,6 +237,24 @@ static u32 list_maps(const struct fx_maps *m, struct fx_map_desc *list)
 	return m->known->n;
 }
 
+bool fx_maps_listed(const struct fx_maps *m)
+{
+	const struct fx_map_desc *old;
+	struct fx_shared s;
+	bool same;
+
+	if (!m->known->n)
+		return true;
+	same = !fx_shared_open(m->graph, &s) && s.maps.n == m->known->n &&
+	       s.n_remote == m->n_remote;
+	for (u32 i = 0; same && i < m->known->n; i++) {
+		old = fx_map_find(&s.maps, m->known->map[i].name);
+		same = old && fx_map_same(old, &m->known->map[i]);
+	}
+	fx_shared_close(&s);
+	return same;
+}
+
 enum fx_rc fx_maps_pin(struct fx_maps *m, struct fx_pins *pins)
 {
 	struct fx_remote_name *remotes;
@@ -256,16 +274,16 @@ enum fx_rc fx_maps_pin(struct fx_maps *m, struct fx_pins *pins)
 	}
 	for (u32 i = 0; i < m->n && rc == FX_RC_OK; i++)
 		rc = pin_map(pins, &m->map[i]);
-	/* a repair leaves the list as it is: it had to be the same */
-	if (rc != FX_RC_OK || (m->how == FX_MAPS_REPAIR &&
-			       !faccessat(pins->fd, "shared/" MAPS, F_OK, AT_SYMLINK_NOFOLLOW)))
+	/* a repair leaves the list as it is, unless a replace was killed over it */
+	if (rc != FX_RC_OK || (m->how == FX_MAPS_REPAIR && fx_maps_listed(m)))
 		return rc;
 	sweep(m, pins);
 	/* last, as it says what the other names are */
 	list = fx_calloc(m->known->n, sizeof(*list));
 	n = list_maps(m, list);
-	unlinkat(pins->fd, "shared/" REMOTES, 0);
+	/* what is half done is without it, and cannot be taken for a list without DPUs */
 	unlinkat(pins->fd, "shared/" MAPS, 0);
+	unlinkat(pins->fd, "shared/" REMOTES, 0);
 	remotes = fx_calloc(m->n_remote + 1, sizeof(*remotes));
 	for (u32 i = 0; i < m->n_remote; i++)
 		remotes[i] = m->remote[i].name;

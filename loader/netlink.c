@@ -286,7 +286,7 @@ struct fx_nl *fx_nl_open(void)
 	nl_socket_set_buffer_size(nl->sock, 4 * MSG_BYTES, 4 * MSG_BYTES);
 	nl->family = genl_ctrl_resolve(nl->sock, FX_GENL_NAME);
 	if (nl->family == -NLE_OBJ_NOTFOUND) {
-		fx_err("this kernel has no fabric_ext: load the module (insmod fabric_ext.ko) and stay in the initial network namespace; `fabricctl doctor` tells what it needs");
+		fx_err("what is asked for is on no network device or DPU, and the module fabric_ext is not loaded: `insmod fabric_ext.ko` and stay in the initial network namespace; `fabricctl doctor` tells what it needs");
 		goto fail;
 	}
 	if (nl->family < 0) {

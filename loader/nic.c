@@ -64,7 +64,7 @@ static bool is_well(const struct fx_nics *n, const struct fx_nic_dev *d)
 	struct fx_nic_conf conf;
 	bool well;
 
-	well = d->ifindex && !fx_nic_conf_read(graph, sub, &conf) &&
+	well = d->ifindex && fx_maps_listed(n->maps) && !fx_nic_conf_read(graph, sub, &conf) &&
 	       !(conf.flags & FX_NIC_F_BYPASS);
 
 	for (u32 i = 0; i < FX_NIC_LINKS && well; i++)

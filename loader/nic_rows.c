@@ -371,7 +371,7 @@ void fx_nic_views_print(const struct fx_nic_views *v)
 		}
 	}
 	printf("\n%-15s %-3s %14s %14s %14s %14s  %s\n", "NETDEV", "DIR", "PACKETS",
-	       "NO EDGE", "MALFORMED", "REFUSED", "STATE");
+	       "NO EDGE", "MALFORMED", "OF IT REFUSED", "STATE");
 	for (u32 i = 0; i < v->n; i++) {
 		const struct fx_nic_view *d = &v->view[i];
 

@@ -152,6 +152,11 @@ enum fx_rc fx_session_attach(const struct fx_bundle *bundle,
 	s->opt = *opt;
 	s->opt.pin |= opt->replace || opt->repair;
 
+	if (bundle->object && !fx_sys_module()) {
+		fx_err("%s has a part for the module, and fabric_ext is not loaded: `insmod fabric_ext.ko`, or compile for other devices alone (--device)",
+		       bundle->dir);
+		goto fail;
+	}
 	if (bundle->object) {
 		s->nl = fx_nl_open();
 		if (!s->nl)

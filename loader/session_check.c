@@ -73,7 +73,7 @@ static enum fx_rc check_nics(struct fx_session *s)
 		return fx_nics_check_replace(s->bundle);
 	if (!pinned)
 		return FX_RC_OK;
-	fx_err("graph '%s' already has programs on network devices; attach --replace swaps them, `fabricctl detach %s` takes them off",
+	fx_err("graph '%s' already has programs on network devices; attach --replace swaps them, --repair mends what ended, `fabricctl detach %s` takes them off",
 	       fx_session_graph(s), fx_session_graph(s));
 	return FX_RC_INPUT;
 }

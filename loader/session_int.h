@@ -28,6 +28,7 @@ struct fx_session {
 	bool loaded;			/* the graph is there for us to remove */
 	enum fx_rc unsettled;		/* of a DPU that took the new policy, and then failed */
 	bool kernel_repaired;
+	bool was_bypassed;		/* the module's policy, when this began */
 	bool agent_started;
 	bool ours;			/* the pins are this attach's to remove */
 	bool owns;			/* on devices, and not to outlive this process */

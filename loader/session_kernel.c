@@ -52,9 +52,10 @@ static enum fx_rc get_graph(struct fx_session *s)
 		goto out;
 	}
 	attached = !err && g->flags & FX_GRAPH_F_ATTACHED;
+	s->was_bypassed = !err && g->flags & FX_GRAPH_F_BYPASS;
 	same = !err && !memcmp(g->digest, hdr->digest, sizeof(g->digest));
 	if (s->opt.replace && !attached) {
-		fx_err("graph '%s' has no policy to replace; attach without --replace",
+		fx_err("graph '%s' has no policy in the module to replace; attach --repair with the bundle that is attached to its other devices, or without --replace when there are none",
 		       hdr->name);
 		goto out;
 	}
@@ -283,6 +284,21 @@ static int ops_of(int link)
 }
 
 /*
+ * What was by-passed when this began is in force again, as that is what was asked
+ * for; a bypass since then, by whoever wants no policy at all, holds.
+ */
+static bool bypassed_meanwhile(struct fx_session *s)
+{
+	struct fx_nl_graph *g = fx_calloc(1, sizeof(*g));
+	bool bypassed;
+
+	bypassed = !s->was_bypassed && !fx_nl_graph_get(s->nl, fx_session_graph(s), g) &&
+		   g->flags & FX_GRAPH_F_BYPASS;
+	free(g);
+	return bypassed;
+}
+
+/*
  * Have the pinned link run the new policy.
  *
  * libbpf updates only links that it created itself in this process. What it
@@ -293,6 +309,8 @@ static int ops_of(int link)
  */
 static enum fx_rc update(struct fx_session *s, int old)
 {
+	bool bypassed = bypassed_meanwhile(s);
+
 	s->link = bpf_map__attach_struct_ops(s->map);
 	if (s->link) {
 		unlinkat(s->pins->fd, "link", 0);
@@ -301,6 +319,11 @@ static enum fx_rc update(struct fx_session *s, int old)
 	if ((errno != EBUSY && errno != EEXIST) ||
 	    bpf_link_update(old, bpf_map__fd(s->map), NULL))
 		return not_attached(s, -errno);
+	if (bypassed && fx_nl_bypass(s->nl, fx_session_graph(s))) {
+		fx_err("graph '%s' was by-passed meanwhile, and its new policy in the module cannot be: %s",
+		       fx_session_graph(s), fx_nl_why(s->nl));
+		return FX_RC_SYSTEM;
+	}
 	return FX_RC_OK;
 }
 
@@ -392,16 +415,13 @@ static enum fx_rc attach_anew(struct fx_session *s, const struct fx_nl_graph *g)
 
 /*
  * A replacement was killed: put in force and in place what the bundle has, be it
- * the old policy or the new one. @running is where that which is in force lies.
+ * the old policy or the new one. It is loaded again, as the maps that devices share
+ * may not have been pinned yet.
  */
-static enum fx_rc finish_replace(struct fx_session *s, const char *running)
+static enum fx_rc finish_replace(struct fx_session *s)
 {
-	struct fx_kernel_conf conf;
-	enum fx_rc rc;
+	enum fx_rc rc = load_policy(s);
 
-	if (*running && fx_session_is_bundles(s, running, &conf))
-		return fx_pins_swap(s->pins, running, "");
-	rc = load_policy(s);
 	if (rc == FX_RC_OK)
 		rc = fx_maps_begin(s->maps);
 	return rc == FX_RC_OK ? replace(s) : rc;
@@ -436,14 +456,15 @@ enum fx_rc fx_session_repair_kernel(struct fx_session *s)
 
 	running = fx_session_running(s);
 	well = !err && g->flags & FX_GRAPH_F_ATTACHED && !(g->flags & FX_GRAPH_F_BYPASS);
-	if (well && (!running || (!*running && fx_session_is_bundles(s, "", &conf)))) {
+	if (well && (!running || (!*running && fx_maps_listed(s->maps) &&
+				  fx_session_is_bundles(s, "", &conf)))) {
 		/* that of a replacement which was killed before it was in force */
 		if (running)
 			fx_pins_remove_sub(s->pins, FX_KERNEL_NEXT);
 		rc = FX_RC_OK;
 		goto out;
 	}
-	rc = well ? finish_replace(s, running) : attach_anew(s, g);
+	rc = well ? finish_replace(s) : attach_anew(s, g);
 	s->kernel_repaired = rc == FX_RC_OK;
 out:
 	free(g);

@@ -464,8 +464,9 @@ class Between:
 def killed_replace(_):
     """A replace that is killed around the SETTLE: the DPU has one of both, and fabricctl mends and ends it."""
     other = compile_bundle(graph(EDGES), policy=write("another/p.bpf.c", OTHER), name="another")
-    for dies, has, mended in (("before", "lab", ["dpu dpu0"]), ("after", "q", None)):
-        for end in ("detach", "repair"):
+    amiss = "it has another policy than is written down: attach --repair or --replace mends that"
+    for dies, has, state, mended in (("before", "lab", amiss, ["dpu dpu0"]), ("after", "q", "attached", None)):
+        for end in ("detach", "repair", "back"):
             with Dpu() as dpu:
                 a = Attached(EDGES)
                 a.__enter__()
@@ -477,9 +478,15 @@ def killed_replace(_):
                 while Run("show", "-j", "lab").json["policy"] != has and time.monotonic() < until:
                     time.sleep(0.05)
                 shown = Run("show", "-j", "lab").json
-                same((shown["policy"], shown["dpu"][0]["state"]), (has, "attached"), dies)
-                if end == "repair":
+                same((shown["policy"], shown["dpu"][0]["state"]), (has, state), dies)
+                if end == "back" and dies == "before":
+                    # what it has, or was to have: either
+                    same(Run("attach", "-j", "--repair", a.bundle).json["repaired"][:1], mended)
+                    shown = Run("show", "-j", "lab").json
+                    same((shown["policy"], shown["dpu"][0]["state"]), ("lab", "attached"))
+                elif end == "back":
                     refused(Run("attach", "--repair", a.bundle), "not the bundle's")
+                if end == "repair":
                     run = Run("attach", "-j", "--repair", other)
                     want(run.rc == 0, run.err)
                     if mended:

@@ -156,6 +156,18 @@ def flows_that_are_not_the_graphs(_):
     same(Run("detach", "lab").rc, 0)
 
 
+def a_device_left_out(_):
+    """What lies in a bundle for a device that the manifest does not speak of is not passed over."""
+    bundle = compile_bundle(graph([*EDGES, ("other", "in", "{ udp: 7009 }", {"nic": 1})], nics=("v0", "w0")), name="less")
+    manifest = bundle / "manifest.json"
+    said = json.loads(manifest.read_text(encoding="utf-8"))
+    same([n["netdev"] for n in said["nic"]], ["v0", "w0"])
+    del said["nic"][1]
+    manifest.write_text(json.dumps(said), encoding="utf-8")
+    (bundle / "manifest.sha256").write_text(f"{sh('sha256sum', str(manifest)).split()[0]}  manifest.json\n", encoding="utf-8")
+    refused(Run("attach", "--pin", bundle), "nic/w0/", "no device")
+
+
 def audit_and_bypass(lab):
     """Refusals are counted and not carried out; a bypass ends both."""
     here = Port("v0")
@@ -387,5 +399,5 @@ def not_for_everybody(_):
 if __name__ == "__main__":
     os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=1")
     sys.exit(main(tests_of(Lab(), [
-        detach_leaves_nothing, attach_is_all_or_nothing, one_graph_once, altered, no_regular_file, flows_that_are_not_the_graphs,
+        detach_leaves_nothing, attach_is_all_or_nothing, one_graph_once, altered, no_regular_file, flows_that_are_not_the_graphs, a_device_left_out,
         audit_and_bypass, foreground, foreground_events, device_goes, nothing_is_lost, tells, no_ethernet, other_pins_stay, devices_add_up, half_made_pins, not_for_everybody])))

@@ -233,6 +233,20 @@ a_killed_replace_is_mended()
 	done
 }
 
+# A bypass while a replacement goes on holds, wherever that stands.
+a_bypass_meanwhile_holds()
+{
+	local at
+
+	for at in link_update:1 link_update:3 renameat2:1; do
+		attached strict &&
+		interrupted "$at run fabricctl bypass $graph" attach --replace bundles/strict &&
+		want "attach by-passed at $at" "0" "$(./attempt 1)" &&
+		packets 7001 1 && counted_becomes "urgent 0 0, bulk 0 0" || return 1
+	done
+	fabricctl attach --replace bundles/strict >/dev/null && decides_alone strict 1
+}
+
 # What the module took is taken back when the pins cannot follow.
 a_replace_that_fails_late_is_taken_back()
 {
@@ -301,7 +315,7 @@ cp -r bundles attempt interrupt.so /tmp && cd /tmp || exit 1
 
 run_tests one_policy_decides_for_both attach_is_all_or_nothing \
 	a_refused_attach_leaves_the_policy replace_swaps_both \
-	replace_is_all_or_nothing repair_mends_both a_repair_in_part_stays a_killed_replace_is_mended \
+	replace_is_all_or_nothing repair_mends_both a_repair_in_part_stays a_killed_replace_is_mended a_bypass_meanwhile_holds \
 	a_replace_that_fails_late_is_taken_back repair_takes_the_policy_that_was_attached \
 	an_audit_is_repaired_as_one events_have_one_vocabulary \
 	leaves_nothing_and_unloads
