@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "executors.h"
 #include "host.h"
@@ -351,6 +352,40 @@ static int kernel_map(struct executor *e, const char *map, char *values, size_t 
 		for (int cpu = 0; cpus > 1 && cpu < cpus; cpu++)
 			((u64 *)values)[i] += each[cpu];
 	}
+	return 0;
+}
+
+/* Where programs reach the table by a pointer, to one that is made for it. */
+static int publish_kernel(struct executor *e, const char *map, const void *table, size_t size)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_RDONLY_PROG);
+	const u32 zero = 0;
+	int inner, err;
+
+	if (e->which == SYSCALL)
+		return put(e, map, &zero, table);
+	inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "table", sizeof(zero), size, 1, &opts);
+	if (inner < 0)
+		return fail("%s: %s", map, strerror(errno));
+	err = bpf_map_update_elem(inner, &zero, table, BPF_ANY) ?
+	      fail("%s: %s", map, strerror(errno)) : put(e, map, &zero, &inner);
+	close(inner);
+	return err;
+}
+
+int executor_publish(struct executor *e, const char *map, const void *table, size_t size)
+{
+	void *old;
+
+	if (e->which == SYSCALL || e->which == XDP)
+		return publish_kernel(e, map, table, size);
+	if (e->which == HOST) {
+		memcpy(host_values(e, map), table, size);
+		return 0;
+	}
+	if (fx_dpu_mem_publish(fx_dpu_maps_find(&e->maps, map), table, &old))
+		return fail("%s: there is no memory", map);
+	free(old);
 	return 0;
 }
 
