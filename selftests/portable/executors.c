@@ -198,6 +198,7 @@ static int open_rte(struct executor *e, const char *path)
 {
 	FILE *f = fopen(path, "r");
 	static u8 bytes[1 << 20];
+	char why[FX_DPU_WHY_LEN];
 	size_t size = f ? fread(bytes, 1, sizeof(bytes), f) : 0;
 
 	if (f)
@@ -208,8 +209,8 @@ static int open_rte(struct executor *e, const char *path)
 		return fail("%s %s", path, e->o.fault[0].what);
 	if (fx_dpu_maps_init(&e->maps, e->o.map, e->o.n_map, 1))
 		return fail("there is no memory for maps");
-	if (fx_dpu_program_load(&e->program, bytes, size, &e->maps, sizeof(struct fx_dpu_context)))
-		return fail("librte_bpf does not take %s", path);
+	if (fx_dpu_program_load(&e->program, bytes, size, &e->maps, sizeof(struct fx_dpu_context), why))
+		return fail("%s: %s", path, why);
 	if (e->which == JIT && !e->program.jit)
 		return fail("librte_bpf has no JIT here");
 	return 0;
