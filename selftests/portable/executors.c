@@ -209,7 +209,8 @@ static int open_rte(struct executor *e, const char *path)
 		return fail("%s %s", path, e->o.fault[0].what);
 	if (fx_dpu_maps_init(&e->maps, e->o.map, e->o.n_map, 1))
 		return fail("there is no memory for maps");
-	if (fx_dpu_program_load(&e->program, bytes, size, &e->maps, sizeof(struct fx_dpu_context), why))
+	if (fx_dpu_program_load(&e->program, bytes, size, &e->maps, sizeof(struct fx_dpu_context),
+				why))
 		return fail("%s: %s", path, why);
 	if (e->which == JIT && !e->program.jit)
 		return fail("librte_bpf has no JIT here");
