@@ -368,8 +368,9 @@ static u64 entry_size(const struct btf *btf, const struct bpf_map *map, const ch
 /* What is too large, and what would not be. */
 static const char *too_large(const struct btf *btf, const struct bpf_map *map, const char *class)
 {
-	const u64 entry = entry_size(btf, map, class), value = bpf_map__value_size(map);
 	static _Thread_local char text[80];
+	const u64 entry = entry_size(btf, map, class);
+	const u64 value = bpf_map__value_size(map);
 	u64 most = FX_DPU_MAX_MAP / ((value + 7) & ~7ULL);
 
 	if (entry > FX_DPU_MAX_VALUE)
