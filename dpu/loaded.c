@@ -213,9 +213,9 @@ static int build(struct fx_dpu_loaded *l, struct fx_dpu_loaded *from, char *why)
 	if (from)
 		fx_dpu_maps_share(&l->maps, &from->maps);
 	err = fx_dpu_program_load(&l->prog, l->img.object, l->img.object_size, &l->maps,
-				  sizeof(struct fx_dpu_context));
+				  sizeof(struct fx_dpu_context), why);
 	if (err)
-		return refuse(why, err, "librte_bpf does not take the program");
+		return err;
 	l->row = calloc(rows, sizeof(*l->row));
 	for (u32 i = 0; i < l->workers; i++) {
 		l->shard[i].count = calloc(rows, sizeof(*l->shard[i].count));

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "program.h"
+#include "reason.h"
 
 /*
  * A call's number is an index into the table of symbols, so that helper N is
@@ -50,7 +51,7 @@ static int as_file(const void *object, size_t size)
 }
 
 int fx_dpu_program_load(struct fx_dpu_program *p, const void *object, size_t size,
-			struct fx_dpu_maps *maps, size_t context)
+			struct fx_dpu_maps *maps, size_t context, char *why)
 {
 	struct rte_bpf_xsym sym[FX_DPU_HELPERS + FX_DPU_MAX_MAPS] = { 0 };
 	struct rte_bpf_prm prm = {
@@ -63,6 +64,7 @@ int fx_dpu_program_load(struct fx_dpu_program *p, const void *object, size_t siz
 	int fd;
 
 	memset(p, 0, sizeof(*p));
+	snprintf(why, FX_DPU_WHY_LEN, "there is no memory for the program");
 	for (u32 i = 0; i < maps->n; i++) {
 		if (value < maps->map[i].desc.value_size)
 			value = maps->map[i].desc.value_size;
@@ -78,10 +80,16 @@ int fx_dpu_program_load(struct fx_dpu_program *p, const void *object, size_t siz
 	if (fd < 0)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	fx_dpu_reason_begin();
 	p->bpf = rte_bpf_elf_load(&prm, path, FX_DPU_SECTION);
+	fx_dpu_reason_end();
 	close(fd);
-	if (!p->bpf)
-		return rte_errno ? -rte_errno : -EINVAL;
+	if (!p->bpf) {
+		int err = rte_errno ? -rte_errno : -EINVAL;
+
+		fx_dpu_reason(object, size, why);
+		return err;
+	}
 	if (!rte_bpf_get_jit(p->bpf, &jit))
 		p->jit = jit.func;
 	return 0;

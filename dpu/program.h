@@ -19,11 +19,13 @@ struct fx_dpu_program {
  * @size: its bytes
  * @maps: the object's, which must outlive the program
  * @context: size of struct fx_dpu_context
+ * @why: of FX_DPU_WHY_LEN: after an error a sentence, with librte_bpf's reason,
+ *	 the policy's line and the way out as far as they are known
  *
- * Return: 0 or -errno.
+ * From one thread at a time. Return: 0 or -errno.
  */
 int fx_dpu_program_load(struct fx_dpu_program *p, const void *object, size_t size,
-			struct fx_dpu_maps *maps, size_t context);
+			struct fx_dpu_maps *maps, size_t context, char *why);
 void fx_dpu_program_free(struct fx_dpu_program *p);
 
 void fx_dpu_interpret(const struct fx_dpu_program *p, void *context);

@@ -154,21 +154,28 @@ static void take_kernels(struct fx_graph *g, const struct fx_key *k,
 	}
 }
 
+/* Those that clang 19 makes PTX for. */
+static const char *const architectures[] = {
+	"sm_20", "sm_21", "sm_30", "sm_32", "sm_35", "sm_37", "sm_50", "sm_52", "sm_53", "sm_60",
+	"sm_61", "sm_62", "sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90",
+	"sm_90a",
+};
+
 static void take_ptx(struct fx_graph *g, const struct fx_key *k,
 		     struct fx_node *v, void *obj)
 {
 	const char *word = fx_want_word(g, v, k->name, "an architecture, such as sm_90");
-	size_t digits;
 
 	if (!word)
 		return;
-	digits = strncmp(word, "sm_", 3) ? 0 : strspn(word + 3, "0123456789");
-	if (digits < 2 || digits > 3 || (word[3 + digits] && strcmp(word + 3 + digits, "a"))) {
-		fx_diag(g->diags, FX_E_COPIES, v->pos,
-			"'%s' is no architecture of a GPU: such as sm_90", word);
-		return;
-	}
-	((struct fx_copies *)obj)->ptx = word;
+	for (u32 i = 0; i < ARRAY_SIZE(architectures); i++)
+		if (!strcmp(word, architectures[i])) {
+			((struct fx_copies *)obj)->ptx = word;
+			return;
+		}
+	fx_diag(g->diags, FX_E_COPIES, v->pos,
+		"'%s' is no architecture of a GPU that clang 19 knows, sm_20 to sm_90a: such as sm_90",
+		word);
 }
 
 static const struct fx_key copies_keys[] = {

@@ -72,6 +72,8 @@ static struct fx_pos last_line(const struct btf *btf, const char *records, u32 n
 		if (info.insn_off / sizeof(struct bpf_insn) > insn)
 			break;
 		file = btf__name_by_offset(btf, info.file_name_off);
+		if (!source)
+			source = file;
 		if (file && same_file(file, source))
 			pos = (struct fx_pos){ BPF_LINE_INFO_LINE_NUM(info.line_col),
 					       BPF_LINE_INFO_LINE_COL(info.line_col) };

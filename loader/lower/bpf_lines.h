@@ -12,7 +12,8 @@
  * @size: its bytes
  * @section: of the program
  * @insn: index of the instruction in it
- * @source: the policy, as it was given to clang
+ * @source: the policy, as it was given to clang; NULL: the file in which the
+ *	    section's first function stands, as FX_PORTABLE() makes it
  *
  * What was inlined from a header counts as the policy's last line before it.
  *

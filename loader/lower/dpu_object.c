@@ -28,6 +28,7 @@ struct reading {
 	size_t symbol_names;
 	u32 map_at[FX_DPU_MAX_MAPS];	/* where o->map[] stand in their section */
 	bool *related;		/* instructions that have a relocation */
+	bool wrong_map;		/* of one of them a fault is noted */
 };
 
 const char *fx_dpu_rule_help(enum fx_dpu_rule rule)
@@ -50,7 +51,7 @@ const char *fx_dpu_rule_help(enum fx_dpu_rule rule)
 		[FX_DPU_RULE_HELPER] =
 		"a DPU has fx_at(), fx_count() and fx_now(), that is, the helpers 1 and 5",
 		[FX_DPU_RULE_MAP] =
-		"FX_MAP() makes arrays, which a DPU has",
+		"a DPU has the arrays that FX_MAP() makes, of up to 16 MiB, with up to 32 KiB in an entry or in a whole snapshot",
 		[FX_DPU_RULE_INSN] =
 		"compile it by `fabricctl compile`, which asks clang for -mcpu=v2",
 		[FX_DPU_RULE_SIZE] =
@@ -234,6 +235,8 @@ static void check_relocation(struct reading *r, const GElf_Rel *rel)
 	else if (strcmp(section, MAPS))
 		fx_dpu_fault(r->o, FX_DPU_RULE_CONSTANT, at, "reads constants from memory (%s)",
 			     section);
+	else if (r->wrong_map && !strcmp(section, MAPS))
+		return;		/* which one, and why, has been said */
 	else if (!is_map(r, name, &sym) ||
 		 r->o->insn[at].code != (BPF_LD | BPF_IMM | BPF_DW))
 		fx_dpu_fault(r->o, FX_DPU_RULE_MAP, at, "uses '%s', which is no map", name);
@@ -349,7 +352,37 @@ static void take_about(struct reading *r)
 
 /* ---- maps ------------------------------------------------------------- */
 
-static const char *map_wrong(const struct bpf_map *map, const char *class)
+/* Bytes of an entry: of a snapshot, whose only value is an epoch and its table, one of those. */
+static u64 entry_size(const struct btf *btf, const struct bpf_map *map, const char *class)
+{
+	const struct btf_type *t = btf__type_by_id(btf, bpf_map__btf_value_type_id(map));
+	s64 size;
+
+	if (strcmp(class, "snapshot") || !t || !btf_is_struct(t) || btf_vlen(t) != 2)
+		return bpf_map__value_size(map);
+	t = btf__type_by_id(btf, btf_members(t)[1].type);
+	size = t && btf_is_array(t) ? btf__resolve_size(btf, btf_array(t)->type) : 0;
+	return size > 0 ? size : bpf_map__value_size(map);
+}
+
+/* What is too large, and what would not be. */
+static const char *too_large(const struct btf *btf, const struct bpf_map *map, const char *class)
+{
+	static _Thread_local char text[80];
+	const u64 entry = entry_size(btf, map, class);
+	const u64 value = bpf_map__value_size(map);
+	u64 most = FX_DPU_MAX_MAP / ((value + 7) & ~7ULL);
+
+	if (entry > FX_DPU_MAX_VALUE)
+		return "has entries of more than 32 KiB";
+	if (entry < value)
+		most = (FX_DPU_MAX_VALUE - sizeof(u64)) / entry;
+	snprintf(text, sizeof(text), "is too large: at most %llu entries of %llu bytes",
+		 (unsigned long long)most, (unsigned long long)entry);
+	return text;
+}
+
+static const char *map_wrong(const struct btf *btf, const struct bpf_map *map, const char *class)
 {
 	const u64 value = bpf_map__value_size(map);
 
@@ -361,7 +394,7 @@ static const char *map_wrong(const struct bpf_map *map, const char *class)
 	if (!class || strlen(class) >= FX_DPU_CLASS_LEN || strlen(bpf_map__name(map)) >= FX_NAME_LEN)
 		return "has no consistency class";
 	if (value > FX_DPU_MAX_VALUE || ((value + 7) & ~7ULL) * bpf_map__max_entries(map) > FX_DPU_MAX_MAP)
-		return "is larger than a DPU's maps are, 16 MiB and 32 KiB an entry";
+		return too_large(btf, map, class);
 	return NULL;
 }
 
@@ -391,13 +424,14 @@ static void take_map(struct reading *r, const struct btf *btf, const struct bpf_
 {
 	struct fx_dpu_object *o = r->o;
 	const char *name = bpf_map__name(map), *class = fx_map_class_of(btf, name);
-	const char *wrong = map_wrong(map, class);
+	const char *wrong = map_wrong(btf, map, class);
 	struct fx_dpu_map *m;
 	u32 at = 0;
 
 	if (!wrong && (!place_of(btf, name, &at) || map_of(o, name) < o->n_map))
 		wrong = "is not there once";
 	if (wrong) {
+		r->wrong_map = true;
 		fx_dpu_fault(o, FX_DPU_RULE_MAP, FX_DPU_NO_INSN, "has a map '%.48s' that %s",
 			     name, wrong);
 		return;

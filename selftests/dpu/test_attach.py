@@ -201,6 +201,49 @@ def not_verified(_):
     nothing_left()
 
 
+MANY = """\
+#include <fabric_ext/portable.bpf.h>
+
+struct many {
+	__u64 n[16];
+};
+
+FX_MAP(local, many, struct many, 1);
+
+FX_GUARD(move)
+{
+	struct many *m = fx_at(&many, 0);
+
+%s
+	return fx_pass();
+}
+
+FX_PORTABLE(many, FX_MALFORMED_PASS);
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+"""
+# (what is refused at its second line, its twin)
+NOT_TAKEN = [
+    ("\tif (m && move->bytes < 16)\n\t\tm->n[move->bytes]++;", "\tif (m)\n\t\tm->n[move->bytes & 15]++;"),
+    ("\tif (m && move->edge <= 7)\n\t\tm->n[move->edge] += 2;", "\tif (m)\n\t\tm->n[move->edge & 7] += 2;"),
+]
+
+
+def not_taken(_):
+    """What the kernel verifies and librte_bpf does not take: why, where, and the way out."""
+    line = MANY.split("\n").index("%s") + 2
+    with Dpu() as dpu:
+        for faulty, twin in NOT_TAKEN:
+            bundle = compile_bundle(graph(EDGES), write("many.bpf.c", MANY % faulty))
+            refused(Run("attach", "--pin", bundle), "dpu 'dpu0': librte_bpf does not take the program",
+                    "memory boundary violation at instruction ", f"the policy's line {line};", "& (2^n - 1)")
+            nothing_left()
+            want("memory boundary violation" in dpu.said(), "its log:", dpu.said())
+            with Attached(EDGES, policy=write("many.bpf.c", MANY % twin)):
+                same(dpu.info()["graph"], "lab")
+    nothing_left()
+
+
 def killed(lab):
     """kill -9: told in one sentence, cleaned up, mended."""
     for command in (("detach", "lab"), ("attach", "--repair")):
@@ -524,5 +567,5 @@ def dies_of_a_replace(_):
 
 
 sys.exit(main(tests_of(DpuLab(), [not_running, told_by_all, in_the_foreground, all_or_nothing, altered, mixed_up,
-                                  not_verified, killed, another_policy, keeps_recording, lost_pins, crowded, hangs, replace_of_some,
+                                  not_verified, not_taken, killed, another_policy, keeps_recording, lost_pins, crowded, hangs, replace_of_some,
                                   dies_of_a_replace, killed_replace])))

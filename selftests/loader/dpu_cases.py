@@ -71,6 +71,8 @@ CASES = [
     (1129, (RAW % ("HASH", 4, "__u32", CLASS), USE % "__u32"), (RAW % ("ARRAY", 4, "__u32", CLASS), USE % "__u32")),
     (1129, (RAW % ("ARRAY", 4, "__u32", ""), USE % "__u32"), (RAW % ("ARRAY", 4, "__u32", CLASS), USE % "__u32")),
     (1129, ("FX_MAP(local, m, __u64, 3000000);", USE % "__u32"), ("FX_MAP(local, m, __u64, 2000000);", USE % "__u32")),
+    (1129, ("FX_MAP(snapshot, m, __u64, 4096);", "\tn += !!fx_snap(&m);"),
+     ("FX_MAP(snapshot, m, __u64, 4095);", "\tn += !!fx_snap(&m);")),
     (1130, ("", "@\tasm volatile(\".8byte 0x0000000000000016\");"), ("", "\tasm volatile(\".8byte 0x0000000000000015\");")),
     (1131, (many(16), ""), (many(15), "")),
     (1131, ("", long(1400)), ("", long(700))),

@@ -161,6 +161,8 @@ REPLACED = [
      "{ driver: vgem }, copies: { library: /a/b-1.so.2 } }"),
     (1421, "{ driver: vgem } }", "{ driver: vgem }, copies: { ptx: ^sm_9 } }",
      "{ driver: vgem }, copies: { ptx: sm_90a } }"),
+    (1421, "{ driver: vgem } }", "{ driver: vgem }, copies: { ptx: ^sm_900 } }",
+     "{ driver: vgem }, copies: { ptx: sm_80 } }"),
     (1421, "{ driver: vgem } }", "{ driver: vgem } }\n  gpu2: { kind: gpu, match: { driver: x }, copies: ^{ } }",
      "{ driver: vgem }, copies: { } }\n  gpu2: { kind: gpu, match: { driver: x } }"),
     (403, "{ driver: vgem } }", "{ driver: vgem }, copies: { kernels: { k: ^outt } } }",

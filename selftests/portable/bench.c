@@ -67,6 +67,7 @@ static int open_all(struct bench *b, const char *policy)
 	char path[4096];
 	void *library;
 	size_t size;
+	char why[FX_DPU_WHY_LEN];
 	FILE *f;
 
 	snprintf(path, sizeof(path), OBJECTS "/%s.bare.so", policy);
@@ -84,7 +85,7 @@ static int open_all(struct bench *b, const char *policy)
 		fclose(f);
 	if (!b->host || !size || fx_dpu_object_read(bytes, size, &b->o) || b->o.n_fault ||
 	    fx_dpu_maps_init(&b->maps, b->o.map, b->o.n_map, 1) ||
-	    fx_dpu_program_load(&b->program, bytes, size, &b->maps, sizeof(b->ctx[0])) ||
+	    fx_dpu_program_load(&b->program, bytes, size, &b->maps, sizeof(b->ctx[0]), why) ||
 	    !b->program.jit)
 		return -1;
 	return 0;

@@ -11,6 +11,18 @@
 
 #define LEAST	100	/* each kind of verdict is one of so many at least */
 
+/* A table that is published before the moves: bytes, of which 8 are the epoch. */
+struct table {
+	const char *name;
+	size_t size;
+};
+
+#define TABLE_MAX	1024
+
+static const struct table picked_from[] = {
+	{ "even", 8 + 32 * 8 }, { "odd", 8 + 33 * 24 }, { "single", 16 }, { NULL },
+};
+
 static const struct policy {
 	const char *name, *local;
 	size_t size;
@@ -18,9 +30,11 @@ static const struct policy {
 	const char *counter;
 	u32 counters;
 	u32 errors;		/* that it drops with, one kind each */
+	const struct table *table;	/* up to one without a name, or NULL */
 } policies[] = {
 	{ "kv_guard", "windows", 16, 16384, "kv_bytes", 2, 1 },
 	{ "verdicts", "tally", 16, 256, "chosen", 8, 4 },
+	{ "picks", "found", 16, 256, "picked", 8, 1, picked_from },
 };
 
 /* Kinds of verdicts: the actions, and drops by their error. */
@@ -139,6 +153,21 @@ static void tell_kinds(const struct policy *p, const struct moves *moves,
 	}
 }
 
+/* The same tables to each; what is in them is no matter, but it is not all the same. */
+static int publish(const struct policy *p, struct executor *e)
+{
+	static u8 bytes[TABLE_MAX];
+
+	for (const struct table *t = p->table; t && t->name; t++) {
+		for (size_t i = 0; i < t->size; i++)
+			bytes[i] = (i * 2654435761u + t->size) >> 7;
+		memset(bytes, 1, 8);
+		if (executor_publish(e, t->name, bytes, t->size))
+			return -1;
+	}
+	return 0;
+}
+
 static void test(const struct policy *p, const struct moves *moves)
 {
 	struct executor *e[EXECUTORS] = { 0 };
@@ -148,7 +177,7 @@ static void test(const struct policy *p, const struct moves *moves)
 
 	for (int x = 0; x < EXECUTORS; x++) {
 		e[x] = executor_open(x, p->name, moves->edge);
-		if (e[x])
+		if (e[x] && !publish(p, e[x]))
 			continue;
 		printf("# %s: %s\n", executor_name[x], executor_why);
 		result(false, p->name, executor_name[x]);

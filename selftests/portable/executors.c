@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "executors.h"
 #include "host.h"
@@ -197,6 +198,7 @@ static int open_rte(struct executor *e, const char *path)
 {
 	FILE *f = fopen(path, "r");
 	static u8 bytes[1 << 20];
+	char why[FX_DPU_WHY_LEN];
 	size_t size = f ? fread(bytes, 1, sizeof(bytes), f) : 0;
 
 	if (f)
@@ -207,8 +209,9 @@ static int open_rte(struct executor *e, const char *path)
 		return fail("%s %s", path, e->o.fault[0].what);
 	if (fx_dpu_maps_init(&e->maps, e->o.map, e->o.n_map, 1))
 		return fail("there is no memory for maps");
-	if (fx_dpu_program_load(&e->program, bytes, size, &e->maps, sizeof(struct fx_dpu_context)))
-		return fail("librte_bpf does not take %s", path);
+	if (fx_dpu_program_load(&e->program, bytes, size, &e->maps, sizeof(struct fx_dpu_context),
+				why))
+		return fail("%s: %s", path, why);
 	if (e->which == JIT && !e->program.jit)
 		return fail("librte_bpf has no JIT here");
 	return 0;
@@ -351,6 +354,40 @@ static int kernel_map(struct executor *e, const char *map, char *values, size_t 
 		for (int cpu = 0; cpus > 1 && cpu < cpus; cpu++)
 			((u64 *)values)[i] += each[cpu];
 	}
+	return 0;
+}
+
+/* Where programs reach the table by a pointer, to one that is made for it. */
+static int publish_kernel(struct executor *e, const char *map, const void *table, size_t size)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_RDONLY_PROG);
+	const u32 zero = 0;
+	int inner, err;
+
+	if (e->which == SYSCALL)
+		return put(e, map, &zero, table);
+	inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "table", sizeof(zero), size, 1, &opts);
+	if (inner < 0)
+		return fail("%s: %s", map, strerror(errno));
+	err = bpf_map_update_elem(inner, &zero, table, BPF_ANY) ?
+	      fail("%s: %s", map, strerror(errno)) : put(e, map, &zero, &inner);
+	close(inner);
+	return err;
+}
+
+int executor_publish(struct executor *e, const char *map, const void *table, size_t size)
+{
+	void *old;
+
+	if (e->which == SYSCALL || e->which == XDP)
+		return publish_kernel(e, map, table, size);
+	if (e->which == HOST) {
+		memcpy(host_values(e, map), table, size);
+		return 0;
+	}
+	if (fx_dpu_mem_publish(fx_dpu_maps_find(&e->maps, map), table, &old))
+		return fail("%s: there is no memory", map);
+	free(old);
 	return 0;
 }
 

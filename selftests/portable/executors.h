@@ -48,6 +48,9 @@ void executor_close(struct executor *e);
 /* Run it once: 0, or -1 after a sentence. */
 int executor_run(struct executor *e, const struct test_move *m, struct fx_verdict *v);
 
+/* Put a table of class snapshot in place: its epoch, and its entries behind it; 0 or -1. */
+int executor_publish(struct executor *e, const char *map, const void *table, size_t size);
+
 /* A map's values: entries * size bytes, sums of counters; 0 or -1. */
 int executor_map(struct executor *e, const char *map, void *values, size_t size, u32 entries);
 

@@ -186,23 +186,42 @@ struct fx_counter {
 /*
  * The verifier knows a bound of the register that was compared, which need not
  * be the one that the compiler then uses: so compare where it cannot choose.
+ * librte_bpf does not draw from an unsigned bound that there is a signed one,
+ * and asks for both: so a mask, which gives both, and nothing more to compare
+ * when it is the bound.
  */
-#ifdef __bpf__
+#ifndef __bpf__
+#define fx_clamp(n, most)	((void)0)
+#elif defined(FX_FOR_DPU)
+#define fx_clamp(n, most)						\
+({									\
+	asm volatile("%0 &= %1" : "+r"(n) : "i"(FX_ONES(most)));	\
+	if (FX_ONES(most) != (most))					\
+		asm volatile("if %0 > %1 goto +1\n"			\
+			     "if %0 s<= %1 goto +1\n%0 = 0"		\
+			     : "+r"(n) : "i"(most));			\
+})
+#else
 #define fx_clamp(n, most)						\
 	asm volatile("if %0 <= %1 goto +1\n%0 = 0" : "+r"(n) : "i"(most))
-#else
-#define fx_clamp(n, most)	((void)0)
 #endif
+
+/* The least 2^k - 1 that is @n or more: a mask that leaves 0 to @n alone. */
+#define FX_ONES(n)	((n) ? (~0ULL >> __builtin_clzll((n) | !(n))) : 0)
 
 /* A pointer to const to entry @i of what fx_snap() gave, or NULL. */
 #define fx_snap_at(snap, i)						\
 ({									\
 	const __u64 fx_n = sizeof((snap)->value) / sizeof((snap)->value[0]); \
+	typeof(&(snap)->value[0]) fx_entry = 0;				\
 	__u64 fx_nth = (i);						\
-	_Bool fx_there = fx_nth < fx_n;					\
 									\
-	fx_clamp(fx_nth, sizeof((snap)->value) / sizeof((snap)->value[0]) - 1); \
-	fx_there ? &(snap)->value[fx_nth] : 0;				\
+	if (fx_nth < fx_n) {						\
+		fx_clamp(fx_nth, sizeof((snap)->value) /		\
+				 sizeof((snap)->value[0]) - 1);		\
+		fx_entry = &(snap)->value[fx_nth];			\
+	}								\
+	fx_entry;							\
 })
 
 /* ---- bounded: two registers per entry, each with one kind of writer ---- */
