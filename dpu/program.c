@@ -64,7 +64,6 @@ int fx_dpu_program_load(struct fx_dpu_program *p, const void *object, size_t siz
 	int fd;
 
 	memset(p, 0, sizeof(*p));
-	snprintf(why, FX_DPU_WHY_LEN, "there is no memory for the program");
 	for (u32 i = 0; i < maps->n; i++) {
 		if (value < maps->map[i].desc.value_size)
 			value = maps->map[i].desc.value_size;
@@ -77,8 +76,10 @@ int fx_dpu_program_load(struct fx_dpu_program *p, const void *object, size_t siz
 	}
 	helpers(sym, value);
 	fd = as_file(object, size);
-	if (fd < 0)
+	if (fd < 0) {
+		snprintf(why, FX_DPU_WHY_LEN, "there is no memory for the program");
 		return fd;
+	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	fx_dpu_reason_begin();
 	p->bpf = rte_bpf_elf_load(&prm, path, FX_DPU_SECTION);
