@@ -5,12 +5,19 @@ import atexit
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+
+# A shell's & and nohup leave these ignored, and so would every command that a test
+# starts and ends by one of them.
+for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
 
 TOP = Path(__file__).resolve().parents[2]
 OUT = Path(os.environ.get("FX_OUT", TOP / "build"))
