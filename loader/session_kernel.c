@@ -307,7 +307,7 @@ static bool bypassed_meanwhile(struct fx_session *s)
  * which changes nothing for the policy that is attached. Should that one have
  * ended in this moment, the attach succeeds and the new link takes over.
  */
-static enum fx_rc update(struct fx_session *s, int old)
+static enum fx_rc update(struct fx_session *s, int old, int before)
 {
 	bool bypassed = bypassed_meanwhile(s);
 
@@ -322,6 +322,9 @@ static enum fx_rc update(struct fx_session *s, int old)
 	if (bypassed && fx_nl_bypass(s->nl, fx_session_graph(s))) {
 		fx_err("graph '%s' was by-passed meanwhile, and its new policy in the module cannot be: %s",
 		       fx_session_graph(s), fx_nl_why(s->nl));
+		/* the old one is */
+		if (before >= 0)
+			bpf_link_update(old, before, NULL);
 		return FX_RC_SYSTEM;
 	}
 	return FX_RC_OK;
@@ -366,7 +369,7 @@ static enum fx_rc replace(struct fx_session *s)
 	if (rc == FX_RC_OK)
 		rc = fx_session_write_conf(s, FX_KERNEL_NEXT);
 	if (rc == FX_RC_OK)
-		rc = update(s, old);
+		rc = update(s, old, before);
 	if (rc == FX_RC_OK)
 		rc = settle(s, old, before, &stays);
 	if (rc != FX_RC_OK && !stays)
