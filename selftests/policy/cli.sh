@@ -194,7 +194,11 @@ events_received_and_lost_are_those_emitted()
 	# what comes after a pause shows what was lost before it
 	sleep 0.5
 	attempts 1 >/dev/null
-	sleep 0.5
+	# numbers begin with 0; what it has not read by now it has not received
+	for ((i = 0; i < 300; i++)); do
+		[[ $(tail -n 1 /tmp/events | jq .seq) -ge $(($(shown .events_emitted) - 1)) ]] && break
+		sleep 0.1
+	done
 	kill -INT $pid
 	wait $pid
 	after=$(shown .events_emitted)
