@@ -10,6 +10,7 @@ help:
 	@echo 'make demo [MODEL=config.json]  one policy enforced on a model'\''s prefill graph'
 	@echo 'make check [ONLY=REGEXP]       all tests, or the steps that match; AGAIN=1: also what'
 	@echo '                               passed and nothing has changed since'
+	@echo '                               (scripts/devroot run scripts/check --list names the steps)'
 	@echo 'make kmod                      fabric_ext.ko for both kernels'
 	@echo 'make loader                    fabricctl'
 	@echo 'make dpu                       fabric-dpu, which runs policies on packets with DPDK'
