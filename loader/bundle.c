@@ -2,7 +2,6 @@
 /* Reading a bundle. Nothing in it is taken on trust: see bundle.h. */
 #include <errno.h>
 #include <fcntl.h>
-#include <sha256.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include "bundle_files.h"
 #include "devices.h"
 #include "diag.h"
+#include "digest.h"
 #include "json.h"
 #include "names.h"
 #include "util.h"
@@ -462,11 +462,8 @@ void fx_bundle_close(struct fx_bundle *b)
 /* fx_sha256() - a digest as hexadecimal digits, to free() */
 char *fx_sha256(const void *data, size_t len)
 {
-	u8 digest[SHA256_DIGEST_LENGTH];
-	SHA2_CTX sha;
+	u8 digest[FX_DIGEST_LEN];
 
-	SHA256Init(&sha);
-	SHA256Update(&sha, data, len);
-	SHA256Final(digest, &sha);
+	fx_digest(data, len, digest);
 	return fx_hex(digest, sizeof(digest));
 }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* A graph that is on DPUs already: asked, ended, told of. */
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "diag.h"
 #include "dpus.h"
@@ -15,13 +13,7 @@
 
 bool fx_dpus_pinned(const char *graph)
 {
-	struct fx_words subs = { 0 };
-	bool pinned;
-
-	fx_pins_list_dpus(graph, &subs);
-	pinned = subs.n;
-	fx_words_free(&subs);
-	return pinned;
+	return fx_pins_has(graph, fx_pins_list_dpus);
 }
 
 /* One that ended while it was asked may have been started again since. */
@@ -82,16 +74,9 @@ int fx_dpus_bypass(const char *graph)
 int fx_dpus_read_conf(const char *dir, struct fx_nic_conf *conf)
 {
 	char *path = fx_asprintf("%s/" FX_DPUS_CONF, dir);
-	const u32 zero = 0;
-	int fd = bpf_obj_get(path), err = fd < 0 ? -errno : 0;
+	int err = fx_map_read(path, conf, sizeof(*conf));
 
 	free(path);
-	if (!err && !fx_map_is(fd, sizeof(zero), sizeof(*conf)))
-		err = -EPROTO;
-	if (!err && bpf_map_lookup_elem(fd, &zero, conf))
-		err = -errno;
-	if (fd >= 0)
-		close(fd);
 	conf->graph[FX_NAME_LEN - 1] = '\0';
 	conf->policy[FX_NAME_LEN - 1] = '\0';
 	conf->netdev[FX_NIC_NAME_LEN - 1] = '\0';

@@ -88,5 +88,10 @@ int fx_nics_bypass(const char *graph);
 
 /* Is this pinned map of the sizes that this version knows? */
 bool fx_map_is(int fd, u32 key, u32 value);
+/*
+ * The one entry of the map that is pinned at @path: 0; -EPROTO when its value is not
+ * @size bytes, as another version's may be; another -errno.
+ */
+int fx_map_read(const char *path, void *value, u32 size);
 
 #endif /* FX_NIC_H */

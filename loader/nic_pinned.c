@@ -2,12 +2,12 @@
 /* What an attach has pinned for network devices, and how it ends. */
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <sha256.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "diag.h"
+#include "digest.h"
 #include "nic.h"
 #include "nic_dev.h"
 #include "system.h"
@@ -22,13 +22,24 @@ bool fx_map_is(int fd, u32 key, u32 value)
 	       info.value_size == value;
 }
 
+int fx_map_read(const char *path, void *value, u32 size)
+{
+	int fd = bpf_obj_get(path), err = fd < 0 ? -errno : 0;
+	const u32 zero = 0;
+
+	if (err)
+		return err;
+	if (!fx_map_is(fd, sizeof(zero), size))
+		err = -EPROTO;
+	else if (bpf_map_lookup_elem(fd, &zero, value))
+		err = -errno;
+	close(fd);
+	return err;
+}
+
 void fx_nic_digest(const struct fx_bundle_nic *part, u8 digest[FX_DIGEST_LEN])
 {
-	SHA2_CTX sha;
-
-	SHA256Init(&sha);
-	SHA256Update(&sha, part->object, part->object_size);
-	SHA256Final(digest, &sha);
+	fx_digest(part->object, part->object_size, digest);
 }
 
 void fx_close(int fd)
@@ -93,13 +104,7 @@ int fx_nic_link_ifindex(const char *graph_dir, const char *sub, u32 link)
 
 bool fx_nics_pinned(const char *graph)
 {
-	struct fx_words subs = { 0 };
-	bool pinned;
-
-	fx_pins_list_nics(graph, &subs);
-	pinned = subs.n;
-	fx_words_free(&subs);
-	return pinned;
+	return fx_pins_has(graph, fx_pins_list_nics);
 }
 
 int fx_nic_end_link(const char *dir, const char *sub, const char *name)
@@ -147,16 +152,8 @@ enum fx_rc fx_nics_detach(const char *graph, const struct fx_pins *pins)
 int fx_nic_conf_read_at(const char *dir, struct fx_nic_conf *conf)
 {
 	char *path = fx_asprintf("%s/maps/fx_conf", dir);
-	const u32 zero = 0;
-	int fd = bpf_obj_get(path);
-	int err = fd < 0 ? -errno : 0;
+	int err = fx_map_read(path, conf, sizeof(*conf));
 
-	if (!err && !fx_map_is(fd, sizeof(zero), sizeof(*conf)))
-		err = -EPROTO;
-	if (!err && bpf_map_lookup_elem(fd, &zero, conf))
-		err = -errno;
-	if (fd >= 0)
-		close(fd);
 	free(path);
 	return err;
 }

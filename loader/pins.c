@@ -378,6 +378,17 @@ enum fx_rc fx_pins_replace_at(struct fx_pins *p, const char *sub, const char *na
 	return rc;
 }
 
+bool fx_pins_has(const char *graph, void (*list)(const char *graph, struct fx_words *subs))
+{
+	struct fx_words subs = { 0 };
+	bool has;
+
+	list(graph, &subs);
+	has = subs.n;
+	fx_words_free(&subs);
+	return has;
+}
+
 bool fx_pins_empty(const struct fx_pins *p)
 {
 	DIR *d = opendir(p->dir);

@@ -82,6 +82,8 @@ enum fx_rc fx_pins_replace_at(struct fx_pins *p, const char *sub, const char *na
 char *fx_pins_dir(const char *graph);
 /* "nic-" and the device's name as a directory bears it, to free(). */
 char *fx_pins_nic(const char *netdev);
+/* Does a graph have any that @list, one of those below, finds? */
+bool fx_pins_has(const char *graph, void (*list)(const char *graph, struct fx_words *subs));
 /* The directories of devices below a graph's, by their file names. */
 void fx_pins_list_nics(const char *graph, struct fx_words *subs);
 /* Where a graph's shared maps are (maps.h), to free(); NULL when there are none. */

@@ -7,26 +7,17 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <sha2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "diag.h"
+#include "digest.h"
 #include "nic.h"
 #include "session_int.h"
 #include "util.h"
 
 #define CONF	"@conf"		/* the pin's name: no map has such a one */
-
-static void digest_of(const struct fx_bundle *b, u8 digest[FX_DIGEST_LEN])
-{
-	SHA2_CTX sha;
-
-	SHA256Init(&sha);
-	SHA256Update(&sha, b->object, b->object_size);
-	SHA256Final(digest, &sha);
-}
 
 enum fx_rc fx_session_write_conf(const struct fx_session *s, const char *sub)
 {
@@ -38,7 +29,7 @@ enum fx_rc fx_session_write_conf(const struct fx_session *s, const char *sub)
 	const u32 zero = 0;
 	int fd;
 
-	digest_of(s->bundle, conf.object);
+	fx_digest(s->bundle->object, s->bundle->object_size, conf.object);
 	memcpy(conf.policy, s->policy, strnlen(s->policy, FX_NAME_LEN - 1));
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "fx_conf", sizeof(zero), sizeof(conf), 1, NULL);
 	if (fd < 0 || bpf_map_get_info_by_fd(bpf_map__fd(s->map), &info, &len)) {
@@ -61,17 +52,9 @@ out:
 static int read_conf(const struct fx_session *s, const char *sub, struct fx_kernel_conf *conf)
 {
 	char *path = fx_asprintf("%s/%s%smaps/" CONF, s->pins->dir, sub, *sub ? "/" : "");
-	int fd = bpf_obj_get(path), err = fd < 0 ? -errno : 0;
-	const u32 zero = 0;
+	int err = fx_map_read(path, conf, sizeof(*conf));
 
 	free(path);
-	if (err)
-		return err;
-	if (!fx_map_is(fd, sizeof(zero), sizeof(*conf)))
-		err = -EPROTO;
-	else if (bpf_map_lookup_elem(fd, &zero, conf))
-		err = -errno;
-	close(fd);
 	conf->policy[FX_NAME_LEN - 1] = '\0';
 	return err;
 }
@@ -81,7 +64,7 @@ bool fx_session_is_bundles(const struct fx_session *s, const char *sub,
 {
 	u8 digest[FX_DIGEST_LEN];
 
-	digest_of(s->bundle, digest);
+	fx_digest(s->bundle->object, s->bundle->object_size, digest);
 	return !read_conf(s, sub, conf) && !memcmp(conf->object, digest, sizeof(digest));
 }
 

@@ -2,7 +2,6 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/fabric_ext_dpu.h>
-#include <sha256.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -10,6 +9,7 @@
 #include "../bpflog.h"
 #include "../bundle.h"
 #include "../diag.h"
+#include "../digest.h"
 #include "../graph/codes.h"
 #include "../graph/graph.h"
 #include "../json.h"
@@ -107,15 +107,6 @@ static enum fx_rc inspect(const char *source, struct program *p)
 
 /* ---- the artifact ----------------------------------------------------- */
 
-static void sha256(const void *data, size_t len, u8 digest[FX_DIGEST_LEN])
-{
-	SHA2_CTX sha;
-
-	SHA256Init(&sha);
-	SHA256Update(&sha, data, len);
-	SHA256Final(digest, &sha);
-}
-
 /* The names' lengths were checked where they were read. */
 static void put_name(char *to, size_t size, const char *name)
 {
@@ -150,10 +141,10 @@ static void *artifact(const struct fx_graph *g, const struct program *p, u32 pla
 	memcpy(a->count, hdr->count, sizeof(a->count));
 	memcpy(a->graph_digest, hdr->digest, sizeof(a->graph_digest));
 	free(hdr);
-	sha256(p->bytes, p->size, a->object);
-	sha256(flow, n_flow * sizeof(*flow), a->flows);
+	fx_digest(p->bytes, p->size, a->object);
+	fx_digest(flow, n_flow * sizeof(*flow), a->flows);
 	memcpy(a + 1, p->o.map, maps);
-	sha256(a, *size, a->digest);
+	fx_digest(a, *size, a->digest);
 	return a;
 }
 
