@@ -109,7 +109,13 @@ def replaced_while_away(lab):
                     if error:
                         errors.append((error, why))
                 want(errors and errors[0][0] == -16 and "worker does not come back" in errors[0][1], errors)
-            same(ask(load, cmd=LOAD, over=s, fds=fds), (0, ""))
+            # it may take the next turn later than we ask
+            until = time.monotonic() + WAIT_S
+            answer = ask(load, cmd=LOAD, over=s, fds=fds)
+            while answer[0] == -16 and time.monotonic() < until:
+                time.sleep(0.05)
+                answer = ask(load, cmd=LOAD, over=s, fds=fds)
+            same(answer, (0, ""))
         for fd in fds:
             os.close(fd)
         port.send(*[frame(7000)] * 2)
